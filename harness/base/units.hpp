@@ -3,7 +3,9 @@
 
 #include <chrono>
 #include <compare>
+#include <concepts>
 #include <cstdint>
+#include <limits>
 
 namespace plumb {
 
@@ -34,6 +36,16 @@ inline Seconds operator/(Bytes amount, BytesPerSecond rate) {
 }
 inline Seconds operator/(Flops amount, FlopsPerSecond rate) {
   return Seconds(amount.value / rate.value);
+}
+
+/// Adds two integers. A sum beyond the type is its largest or smallest value, never a wrapped one.
+template <std::signed_integral Number>
+[[nodiscard]] constexpr Number saturating_sum(Number left, Number right) {
+  Number sum{};
+  if (__builtin_add_overflow(left, right, &sum)) {
+    return left < 0 ? std::numeric_limits<Number>::min() : std::numeric_limits<Number>::max();
+  }
+  return sum;
 }
 
 }  // namespace plumb

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "harness/analysis/compare/metric_test.hpp"
 #include "harness/analysis/report/comparison_report.hpp"
 #include "harness/analysis/report/run_report.hpp"
 #include "harness/cli/command.hpp"
+#include "harness/results/scenario_result.hpp"
 #include "harness/session/run/suspect_confirmation.hpp"
 
 namespace CLI {
@@ -16,6 +19,16 @@ class App;
 }
 
 namespace plumb::cli {
+
+/// Returns the exit status of a gate. It is 1 for a break or a regression, else 75 if something
+/// stays open or nothing was judged, else 0.
+[[nodiscard]] int gate_status(std::span<const analysis::ComparisonVerdict> verdicts);
+
+/// Returns the exit status for the loads of a run. It is 1 if one failed or its worker died, 3 if
+/// one was refused, 75 if one is inconclusive, else 0. Only the newest of each model, mode and
+/// scenario counts.
+[[nodiscard]] int compute_exit_status(
+    const std::map<std::string, std::vector<results::ScenarioResult>>& loads);
 
 /// Options for comparing what `plumb run` measured with a baseline.
 struct BaselineOptions {

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <string>
 
-#include "harness/results/labels/commit_link.hpp"
+#include "harness/results/labels/run_labels.hpp"
 #include "harness/session/host/user_paths.hpp"
 #include "harness/session/work/session_context.hpp"
 #include "reporting/content/run/documents.hpp"

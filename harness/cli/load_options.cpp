@@ -9,7 +9,7 @@
 #include "harness/base/error.hpp"
 #include "harness/cli/option_checks.hpp"
 #include "harness/session/mlperf/mlperf_logs.hpp"
-#include "harness/session/run/suite_run_options.hpp"
+#include "harness/session/run/suite_run_setup.hpp"
 
 namespace plumb::cli {
 namespace {

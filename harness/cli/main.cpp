@@ -17,7 +17,6 @@
 #include "harness/session/host/build_facts.hpp"
 #include "harness/session/zoo/zoo_models.hpp"
 #include "harness/terminal/messages.hpp"
-#include "harness/terminal/progress_line.hpp"
 #include "harness/terminal/standard_output.hpp"
 #include "harness/worker/client/worker_process.hpp"
 

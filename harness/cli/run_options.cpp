@@ -15,9 +15,8 @@
 #include <vector>
 
 #include "harness/base/digest.hpp"
+#include "harness/base/encoding.hpp"
 #include "harness/base/error.hpp"
-#include "harness/base/path_text.hpp"
-#include "harness/base/utf8_text.hpp"
 #include "harness/cli/option_checks.hpp"
 #include "harness/session/host/user_paths.hpp"
 #include "harness/session/work/suite_models.hpp"

@@ -11,7 +11,7 @@
 #include "harness/cli/load_options.hpp"
 #include "harness/session/host/model_export.hpp"
 #include "harness/session/run/suite_run.hpp"
-#include "harness/session/work/model_source.hpp"
+#include "harness/session/work/session_context.hpp"
 #include "harness/stacks/built/build_cache.hpp"
 #include "harness/suite/suite.hpp"
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
-#include "harness/importers/imported_date.hpp"
+#include "harness/importers/imported_run.hpp"
 #include "harness/importers/result_files.hpp"
 #include "harness/results/json_object.hpp"
 

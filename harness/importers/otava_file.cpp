@@ -15,7 +15,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/parsed_text.hpp"
-#include "harness/importers/imported_date.hpp"
+#include "harness/importers/imported_run.hpp"
 #include "harness/importers/result_files.hpp"
 
 namespace plumb::importers {

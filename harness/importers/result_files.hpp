@@ -9,8 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/importers/imported_results.hpp"
-#include "harness/importers/key_mapping.hpp"
+#include "harness/importers/imported_run.hpp"
 
 namespace plumb::importers {
 

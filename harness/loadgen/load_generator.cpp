@@ -6,9 +6,8 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
-#include "harness/loadgen/arrival_schedule.hpp"
 #include "harness/loadgen/completion_recorder.hpp"
-#include "harness/loadgen/sample_picker.hpp"
+#include "harness/loadgen/query_schedule.hpp"
 
 namespace plumb::loadgen {
 namespace {

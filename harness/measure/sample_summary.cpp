@@ -6,6 +6,8 @@
 #include <numeric>
 #include <vector>
 
+#include "harness/stats/means.hpp"
+
 namespace plumb::measure {
 namespace {
 
@@ -75,6 +77,19 @@ SampleSummary summarize(std::span<const Seconds> samples) {
     summary.min_has_company = sorted[1] <= limit || summary.median <= limit;
   }
   return summary;
+}
+
+Interval section_interval(Seconds whole, std::span<const Seconds> of_sections) {
+  if (of_sections.size() < 2) {
+    return {Seconds(0.0), 2.0 * whole};
+  }
+  double squares = 0.0;
+  for (const Seconds section : of_sections) {
+    squares += std::pow((section - whole).count(), 2);
+  }
+  const auto n = static_cast<double>(of_sections.size());
+  const Seconds reach{stats::t_quantile(0.975, n - 1.0) * std::sqrt(squares / (n - 1.0) / n)};
+  return {std::max(whole - reach, Seconds(0.0)), whole + reach};
 }
 
 }  // namespace plumb::measure

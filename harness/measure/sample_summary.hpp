@@ -56,4 +56,14 @@ struct SampleSummary {
 /// Returns half the interval's width relative to the median. Absent if the median is not positive.
 [[nodiscard]] std::optional<double> relative_half_width(const SampleSummary& summary);
 
+/// Returns the 95% interval of a time whose samples were taken in sections, between other work.
+/// Neighbouring samples share what the machine does in that second. Sections do not.
+///
+/// `whole` is the estimate from all samples, and `of_sections` has the estimate of each section.
+/// The interval is Student's t around `whole`, with one degree of freedom less than sections
+/// (sectioning: Asmussen and Glynn, Stochastic Simulation, 2007, §III.5a). Below two sections the
+/// spread is unknown, and the interval goes from zero to twice `whole`. It never begins below zero.
+/// Pure.
+[[nodiscard]] Interval section_interval(Seconds whole, std::span<const Seconds> of_sections);
+
 }  // namespace plumb::measure

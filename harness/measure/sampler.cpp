@@ -6,8 +6,6 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/measure/own_clock.hpp"
-
 namespace plumb::measure {
 namespace {
 

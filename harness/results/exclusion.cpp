@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <regex>
 
-#include "harness/base/name_pattern.hpp"
+#include "harness/base/name_match.hpp"
 #include "harness/results/json_fields.hpp"
 
 namespace plumb::results {

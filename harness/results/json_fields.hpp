@@ -17,8 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/base/json_text.hpp"
-#include "harness/base/path_text.hpp"
+#include "harness/base/encoding.hpp"
 #include "harness/base/timestamp.hpp"
 #include "harness/base/units.hpp"
 #include "harness/results/json_object.hpp"

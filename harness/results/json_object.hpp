@@ -13,7 +13,7 @@
 
 #include "harness/base/timestamp.hpp"
 #include "harness/base/units.hpp"
-#include "harness/results/environment.hpp"
+#include "harness/results/run.hpp"
 
 namespace plumb::results {
 

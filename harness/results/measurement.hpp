@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,11 +15,85 @@
 #include "harness/base/units.hpp"
 #include "harness/measure/disturbance.hpp"
 #include "harness/measure/sample_summary.hpp"
-#include "harness/model/key/layer_key.hpp"
-#include "harness/results/attributes.hpp"
-#include "harness/results/outcome.hpp"
+#include "harness/model/key/layer_spec.hpp"
 
 namespace plumb::results {
+
+/// Outcome of an attempt to measure. A failure is a result with a reason, never a missing row.
+struct Outcome {
+  enum class Kind {
+    kOk,
+    kUnsupported,  ///< the library refuses this key or variant here
+    kOutOfMemory,
+    kWrongResult,  ///< differs from the reference: never timed into a bound
+    kTimedOut,
+    kCrashed,   ///< the worker died; the reason names the signal
+    kUnstable,  ///< measured, but no interval tight enough could be had
+    kSkipped,   ///< not attempted (budget, a reference implementation while others exist); the
+                ///< reason says why
+  };
+  Kind kind = Kind::kOk;
+  std::string reason;  ///< empty for kOk
+
+  [[nodiscard]] bool ok() const { return kind == Kind::kOk; }
+  /// Returns whether there is a time to use, as with kOk and kUnstable.
+  [[nodiscard]] bool timed() const { return kind == Kind::kOk || kind == Kind::kUnstable; }
+  auto operator<=>(const Outcome&) const = default;
+};
+
+[[nodiscard]] std::string_view to_text(
+    Outcome::Kind kind);  ///< "ok", "unsupported", "out_of_memory", …
+[[nodiscard]] std::optional<Outcome::Kind> parse_outcome_kind(std::string_view text);
+
+/// Facts that a backend knows about the execution of a variant, by name: "engine", "plan"…
+/// (docs/design/cuda.md). They are the same for each row of a variant in a stack on a device. What
+/// differs from block to block is a reading.
+using Attributes = std::map<std::string, std::string>;
+
+/// Attribute of a row at which a device error was found, with what the device did. No row of that
+/// run can be trusted.
+inline constexpr const char* kDeviceFault = "device_fault";
+
+/// Attribute of a row: warnings and errors that the runtime logged of it, one a line.
+inline constexpr const char* kSessionLog = "session_log";
+/// Attribute of a row: the nodes on the CPU, where the runtime was to execute them elsewhere.
+inline constexpr const char* kCpuNodes = "cpu_nodes";
+
+/// Attribute of the rows of a run that several processes share: the name of their host.
+inline constexpr const char* kHost = "host";
+
+/// Quantity observed beside a row, in the unit that its name ends with.
+struct Reading {
+  double median = 0.0;
+  double low = 0.0;  ///< 95% interval of the median; below six values their range
+  double high = 0.0;
+  std::int64_t n = 1;  ///< number of values
+
+  bool operator==(const Reading&) const = default;
+};
+
+/// Readings by name: "sm_clock_hertz", "energy_joules"… What was not read is absent.
+using Readings = std::map<std::string, Reading>;
+
+/// Summarises values in any order. Empty if there are none, or one is not finite.
+[[nodiscard]] std::optional<Reading> summarize_reading(std::span<const double> values);
+
+/// Limits of one row.
+inline constexpr std::size_t kMaxAttributes = 64;     ///< and as many readings
+inline constexpr std::size_t kMaxAttributeName = 64;  ///< bytes
+inline constexpr std::size_t kMaxAttributeText = std::size_t{64} << 10;
+
+/// Returns whether a name may be an attribute's: letters, digits, '_', '.' and '-', not empty, at
+/// most kMaxAttributeName bytes.
+[[nodiscard]] bool is_attribute_name(const std::string& name);
+
+/// Returns the attributes without texts of more than `most` bytes. Rows of races are many, so they
+/// do not keep long texts.
+[[nodiscard]] Attributes short_attributes(const Attributes& attributes, std::size_t most);
+
+/// Adds the readings of another block of the same executions. If both have a name, the median is
+/// the mean of both, weighted by n. The interval spans both intervals, and n is the sum.
+void add_readings(Readings& sum, const Readings& block);
 
 /// Cache modes: the buffers that are warm when a layer is timed (docs/reference/measurement.md).
 enum class CacheMode {
@@ -72,6 +150,29 @@ struct Measurement {
 
   /// Returns the summary less the floor: median, interval, min, p90 and mean, none below zero.
   [[nodiscard]] measure::SampleSummary corrected() const;
+};
+
+/// Reading of a row that shows how fast the processor was beside it, in seconds. `low` and `high`
+/// are the times of a fixed piece of work right before and after the block, and the median is their
+/// mean.
+inline constexpr const char* kHostPace = "host_pace_seconds";
+
+/// Ratio to the fastest pace from which on a host counts as slow. On one virtual machine the pace
+/// was within 1 % of its fastest where code beside it was fast. A neighbour on the core made it 1.5
+/// to 1.8 times as long.
+inline constexpr double kSlowPace = 1.10;
+
+/// Fastest pace of a host, over the rows of several processes.
+class FastestPace {
+ public:
+  /// Adds the pace of a row, if it has one.
+  void take_in(const Measurement& row);
+  /// Returns the pace that a twentieth of the rows reached, so that no single reading decides.
+  /// Absent if no row has a pace.
+  [[nodiscard]] std::optional<Seconds> seconds() const;
+
+ private:
+  std::vector<double> sorted_;
 };
 
 }  // namespace plumb::results

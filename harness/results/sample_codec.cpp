@@ -5,9 +5,9 @@
 
 #include <cmath>
 
+#include "harness/base/encoding.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/hash64.hpp"
-#include "harness/base/varint.hpp"
 
 namespace plumb::results {
 namespace {

@@ -10,14 +10,12 @@
 
 #include "harness/base/timestamp.hpp"
 #include "harness/base/units.hpp"
-#include "harness/loadgen/batch_executor.hpp"
-#include "harness/loadgen/batch_queue.hpp"
+#include "harness/loadgen/batching.hpp"
+#include "harness/loadgen/budgeted_load.hpp"
 #include "harness/loadgen/load_result.hpp"
 #include "harness/loadgen/load_settings.hpp"
-#include "harness/loadgen/peak_search.hpp"
-#include "harness/loadgen/scenario_name.hpp"
 #include "harness/measure/disturbance.hpp"
-#include "harness/results/outcome.hpp"
+#include "harness/results/measurement.hpp"
 
 namespace plumb::results {
 

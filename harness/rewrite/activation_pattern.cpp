@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "harness/rewrite/operand.hpp"
+#include "harness/rewrite/match.hpp"
 
 namespace plumb::rewrite {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "harness/rewrite/activation_pattern.hpp"
-#include "harness/rewrite/operand.hpp"
+#include "harness/rewrite/match.hpp"
 
 namespace plumb::rewrite {
 namespace {

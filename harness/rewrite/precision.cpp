@@ -2,8 +2,7 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
-#include "harness/model/key/floating_product.hpp"
-#include "harness/rewrite/rekeyed_layer.hpp"
+#include "harness/model/key/product_kind.hpp"
 #include "harness/rewrite/rewrite.hpp"
 
 namespace plumb::rewrite {

@@ -44,4 +44,8 @@ struct Rewrite {
 /// Returns the graph with_tf32() of every layer. All tensors stay f32.
 [[nodiscard]] model::Graph with_tf32(const model::Graph& graph);
 
+/// Makes the key and the cost of a layer whose spec has changed. A layer that has no such form
+/// becomes kUnsupported.
+void rekey(model::Layer& layer);
+
 }  // namespace plumb::rewrite

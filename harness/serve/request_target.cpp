@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "harness/base/percent_encoding.hpp"
+#include "harness/base/encoding.hpp"
 
 namespace plumb::serve {
 namespace {

@@ -13,12 +13,11 @@
 #include <string_view>
 #include <thread>
 
+#include "harness/base/encoding.hpp"
 #include "harness/base/error.hpp"
-#include "harness/base/json_text.hpp"
-#include "harness/base/percent_encoding.hpp"
 #include "harness/results/json_object.hpp"
 #include "harness/serve/web_request.hpp"
-#include "reporting/document/sanitized_text.hpp"
+#include "reporting/document/escaped_text.hpp"
 
 namespace plumb::serve {
 namespace {

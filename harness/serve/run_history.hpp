@@ -4,13 +4,14 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "harness/session/stored/stored_controls.hpp"
+#include "harness/session/stored/stored_noise.hpp"
 #include "harness/session/work/session_context.hpp"
-#include "reporting/prometheus/host_metrics.hpp"
+#include "reporting/content/store/dashboard.hpp"
 #include "reporting/prometheus/metric_families.hpp"
 
 namespace plumb::serve {
@@ -49,7 +50,7 @@ class RunHistory {
   /// were measured in pairs belong to their comparison, and are left out. The
   /// baseline of a series is the newest comparable run of its suite tagged `baseline/SUITE`, else
   /// `baseline`. A run that cannot be analysed any more (its models changed) has its row counts
-  /// only. A run whose host left its class (control_class.hpp) is not compared: its times are
+  /// only. A run whose host left its class (run_series.hpp) is not compared: its times are
   /// inconclusive. Throws what the store throws.
   [[nodiscard]] std::vector<reporting::SuiteMetrics> suites(
       const session::Archive& archive, std::span<const results::RunRecord> runs);
@@ -77,5 +78,11 @@ class RunHistory {
   ControlHistory controls_;
   std::vector<reporting::HostMetrics> hosts_;
 };
+
+/// Makes a dashboard of the runs that started within `max_age` before `now`; absent: of all runs.
+/// Each is analysed once. Throws what the store throws.
+[[nodiscard]] reporting::Dashboard make_dashboard(const session::Archive& archive,
+                                                  Timestamp now,
+                                                  std::optional<Seconds> max_age);
 
 }  // namespace plumb::serve

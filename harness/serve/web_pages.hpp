@@ -4,13 +4,30 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
-#include "harness/results/labels/commit_link.hpp"
+#include "harness/results/labels/run_labels.hpp"
 #include "harness/serve/http_server.hpp"
 #include "harness/serve/metrics_publisher.hpp"
 #include "harness/serve/request_target.hpp"
+#include "harness/session/stored/stored_triage.hpp"
 
 namespace plumb::serve {
+
+/// Decision about changes, as a page sends it.
+struct TriageRequest {
+  std::vector<std::string> changes;
+  session::TriageDecision decision;
+};
+
+/// Parses {"action", "changes", "text", "who"}. The action is accept, invalid, assign or note, and
+/// the text its reason, name or note. Throws Error{kUser}.
+[[nodiscard]] TriageRequest parse_triage_request(std::string_view body);
+
+/// Returns whether a header is "Bearer TOKEN". How long that takes tells nothing of the token. An
+/// empty token is nobody's.
+[[nodiscard]] bool has_token(std::string_view authorization, std::string_view token);
 
 /// Pages of the server beside the metrics, made one after the other in a thread of their own:
 ///

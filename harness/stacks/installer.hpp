@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,5 +25,45 @@ void run_installer(const std::string& program,
                    const LineSink& log,
                    Error::Kind kind,
                    const std::string& what);
+
+/// Folders for unpacking packages: the contents, and scratch that may be deleted afterwards.
+struct UnpackTarget {
+  std::filesystem::path scratch;  ///< exists already
+  std::filesystem::path content;  ///< is created
+};
+
+/// Downloads wheels ("NAME==VERSION") from the package index and unpacks them. `dependencies` adds
+/// the wheels that they depend on. The installer checks them against the index's hashes. Returns a
+/// line "SHA-256 FILE" for each wheel. Needs python3 with venv. Throws Error{kUser} for a version
+/// that does not exist or has no wheel for this machine, Error{kEnvironment} without python3 or
+/// disk space.
+[[nodiscard]] std::vector<std::string> unpack_wheels(const std::vector<std::string>& packages,
+                                                     bool dependencies,
+                                                     const UnpackTarget& target,
+                                                     const LineSink& log);
+
+/// Downloads packages ("NAME==VERSION") of a Debian release, such as "trixie", and unpacks them.
+/// The release may differ from the machine's own, and nothing is installed. Dependencies are
+/// included, down to the C library. The packages come from this machine's mirror, and apt checks
+/// signatures and hashes. Returns a line "SHA-256 FILE" for each package. Throws Error{kUser} for a
+/// release or version that does not exist, with the versions that do, Error{kEnvironment} without
+/// apt or disk space.
+[[nodiscard]] std::vector<std::string> unpack_debian_packages(
+    const std::string& release,
+    const std::vector<std::string>& packages,
+    const UnpackTarget& target,
+    const LineSink& log);
+
+/// Backend of stacks that hold PyTorch.
+inline constexpr const char* kPyTorchBackend = "pytorch";
+
+/// Returns what is asked of the package index for packages ("NAME==VERSION"). "pytorch" is called
+/// "torch" there. With it come the packages that its worker needs, in versions that fit it.
+[[nodiscard]] std::vector<std::string> wheel_requirements(std::vector<std::string> packages);
+
+/// Returns the variables with which a worker in Python finds the packages in a folder. They also
+/// name the interpreter that the packages were fetched for.
+[[nodiscard]] std::map<std::string, std::string> python_variables(
+    const std::filesystem::path& folder);
 
 }  // namespace plumb::stacks

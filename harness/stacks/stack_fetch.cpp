@@ -20,7 +20,7 @@
 
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
-#include "harness/stacks/package_source.hpp"
+#include "harness/stacks/installer.hpp"
 
 namespace plumb::stacks {
 namespace {

@@ -18,7 +18,7 @@ struct FetchRequest {
 
 /// Fetches packages as a new stack below `stacks_folder`: wheels, or packages of a Debian release.
 /// Debian's come with their C library. The stack appears whole or not at all, and other stacks and
-/// the system stay as they are. Downloads are checked (package_source.hpp), and their SHA-256 are
+/// the system stay as they are. Downloads are checked (installer.hpp), and their SHA-256 are
 /// kept in the stack's file. `log` receives the installer's lines. Returns the stack's name.
 ///
 /// Throws Error{kUser} for a package without "==VERSION", a stack that exists already, a version

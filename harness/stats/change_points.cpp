@@ -12,10 +12,9 @@
 
 #include "harness/base/error.hpp"
 #include "harness/stats/noise_estimate.hpp"
-#include "harness/stats/step_model.hpp"
+#include "harness/stats/segmentation.hpp"
 #include "harness/stats/trend_model.hpp"
 #include "harness/stats/two_state_changes.hpp"
-#include "harness/stats/wander_model.hpp"
 
 namespace plumb::stats {
 namespace {

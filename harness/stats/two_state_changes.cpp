@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "harness/stats/segmentation.hpp"
 #include "harness/stats/series_change.hpp"
-#include "harness/stats/step_model.hpp"
 #include "harness/stats/two_state_model.hpp"
 
 namespace plumb::stats {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "harness/stats/noise_estimate.hpp"
+#include "harness/stats/segmentation.hpp"
 #include "harness/stats/series_change.hpp"
-#include "harness/stats/step_model.hpp"
 
 namespace plumb::stats {
 

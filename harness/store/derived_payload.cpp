@@ -15,7 +15,7 @@
 #include "harness/results/paired_round.hpp"
 #include "harness/results/results_json.hpp"
 #include "harness/results/scenario_result.hpp"
-#include "harness/results/trace/traced_losses.hpp"
+#include "harness/results/trace/executed_trace.hpp"
 
 namespace plumb::store {
 namespace {

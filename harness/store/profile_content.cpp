@@ -6,10 +6,10 @@
 #include <string>
 #include <utility>
 
+#include "harness/base/encoding.hpp"
 #include "harness/base/error.hpp"
-#include "harness/base/utf8_text.hpp"
-#include "harness/results/profile/listing_json.hpp"
 #include "harness/results/profile/profile_codec.hpp"
+#include "harness/results/profile/profile_json.hpp"
 #include "harness/store/content_hash.hpp"
 
 namespace plumb::store {

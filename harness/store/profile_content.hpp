@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "harness/results/profile/stored_profile.hpp"
+#include "harness/results/profile/named_profile.hpp"
 
 namespace plumb::store {
 

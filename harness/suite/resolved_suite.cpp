@@ -6,11 +6,9 @@
 #include <set>
 #include <tuple>
 
+#include "harness/base/encoding.hpp"
 #include "harness/base/error.hpp"
-#include "harness/base/json_text.hpp"
-#include "harness/base/path_text.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
-#include "harness/suite/shapes_file.hpp"
 #include "harness/suite/suite.hpp"
 
 namespace plumb::suite {

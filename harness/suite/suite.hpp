@@ -11,14 +11,53 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/model/key/layer_key.hpp"
+#include "harness/base/units.hpp"
+#include "harness/loadgen/load_settings.hpp"
+#include "harness/model/key/layer_spec.hpp"
 #include "harness/results/exclusion.hpp"
 #include "harness/results/measurement.hpp"
 #include "harness/results/model_code.hpp"
 #include "harness/suite/extent_range.hpp"
-#include "harness/suite/scenario_limits.hpp"
 
 namespace plumb::suite {
+
+/// Limits that a scenario must keep for its result to count. An absent limit does not limit.
+struct ScenarioLimits {
+  std::optional<double> percentile;    ///< of the latencies, in %: 99
+  std::optional<Seconds> latency;      ///< of a query
+  std::optional<Seconds> first_token;  ///< of a query, until its first token
+  std::optional<Seconds> per_token;    ///< of every later token, on average over a query
+
+  auto operator<=>(const ScenarioLimits&) const = default;
+};
+
+/// Settings for loading a model in a scenario. An absent setting takes MLPerf's value.
+struct ScenarioSettings {
+  std::optional<Seconds> duration;            ///< fixed: ends the run whatever the count
+  std::optional<Seconds> minimum_duration;    ///< 600 s; not beside `duration`
+  std::optional<double> target_rate;          ///< queries a second; server: searched for
+  std::optional<std::int64_t> maximum_batch;  ///< samples; 1, of multi_stream 8
+  std::optional<Seconds> batch_timeout;       ///< how long a sample waits for company: not at all
+  std::optional<std::int64_t> lanes;          ///< batches executed at a time: 1
+
+  auto operator<=>(const ScenarioSettings&) const = default;
+};
+
+/// One way to load a model end to end, with its limits and settings.
+struct Scenario {
+  loadgen::ScenarioName name = loadgen::ScenarioName::kSingleStream;
+  ScenarioLimits limits;
+  ScenarioSettings settings{};
+
+  auto operator<=>(const Scenario&) const = default;
+};
+
+/// Returns the percentile that MLPerf Inference reports or limits. It is 90 for single_stream, 99
+/// for multi_stream, server and interactive, and absent for offline.
+[[nodiscard]] std::optional<double> standard_percentile(loadgen::ScenarioName scenario);
+
+/// Writes a scenario in a few words: "server (99 %: latency 15 ms)".
+[[nodiscard]] std::string to_text(const Scenario& scenario);
 
 /// Rule for when an earlier measurement may replace a new one.
 struct ReusePolicy {
@@ -162,5 +201,16 @@ using ModelCompletion = std::function<void(ResolvedSuite::Model& model)>;
 
 /// Writes the resolved suite as canonical JSON with sorted keys, which is stored and hashed.
 [[nodiscard]] std::string to_json(const ResolvedSuite& suite);
+
+/// One `[[layers]]` table of a shapes file.
+struct ShapesRow {
+  int line = 0;
+  model::LayerKey key;     ///< canonical: parsed and written again
+  std::int64_t count = 1;  ///< occurrences
+};
+
+/// Reads a shapes file: `[[layers]]` tables with a `key` and, if not 1, a `count`. Throws
+/// Error{kUser} with file and line for anything else, and for a key that does not parse.
+[[nodiscard]] std::vector<ShapesRow> read_shapes(const std::filesystem::path& file);
 
 }  // namespace plumb::suite

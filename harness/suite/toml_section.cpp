@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "harness/base/error.hpp"
-#include "harness/base/nearest_name.hpp"
+#include "harness/base/name_match.hpp"
 #include "harness/base/toml_nesting.hpp"
 
 namespace plumb::suite {

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "harness/session/work/session_context.hpp"
+
 namespace plumb::terminal {
 
 /// Returns a message as the terminal gets it: one line, with nothing in it that drives a terminal.
@@ -19,5 +21,20 @@ void announce_report(const std::filesystem::path& file);
 
 /// Makes log messages lines on standard error, each as message_line() returns it.
 void log_to_terminal();
+
+/// Display of progress on stderr. On a terminal it is one line that rewrites itself, otherwise a
+/// plain line every ten seconds.
+class ProgressLine final : public session::ProgressDisplay {
+ public:
+  ProgressLine();
+
+  void show(const session::Progress& progress) override;
+  void end() override;
+
+ private:
+  bool terminal_;
+  bool drawn_ = false;
+  Seconds last_;
+};
 
 }  // namespace plumb::terminal

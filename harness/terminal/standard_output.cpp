@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "reporting/document/sanitized_text.hpp"
+#include "reporting/document/escaped_text.hpp"
 
 namespace plumb::terminal {
 namespace {

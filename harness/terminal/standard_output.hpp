@@ -4,7 +4,7 @@
 #include <memory>
 #include <streambuf>
 
-#include "harness/base/descriptor_buffer.hpp"
+#include "harness/base/file_io.hpp"
 
 namespace plumb::terminal {
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <iosfwd>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -110,5 +111,26 @@ class Page {
   /// Returns how many items may have a table of their own.
   [[nodiscard]] std::size_t most_details() const { return extent() == Extent::kPage ? 100 : 10; }
 };
+
+/// Table for a terminal: columns as wide as their widest cell, numbers to the right.
+class AlignedTable {
+ public:
+  struct Column {
+    std::string title;
+    bool right = false;
+  };
+
+  explicit AlignedTable(std::vector<Column> columns);
+  /// Adds a row of as many cells as there are columns. The cells go through sanitize_utf8().
+  void add(std::vector<std::string> cells);
+  void write(std::ostream& out) const;
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+/// Writes the head and the rows of a page's table for a terminal.
+void write_aligned(const PageTable& table, std::ostream& out);
 
 }  // namespace plumb::reporting

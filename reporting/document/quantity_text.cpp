@@ -6,7 +6,8 @@
 #include <array>
 #include <cmath>
 
-#include "harness/base/work_clock.hpp"
+#include "harness/base/timestamp.hpp"
+#include "reporting/document/escaped_text.hpp"
 
 namespace plumb::reporting {
 namespace {
@@ -110,6 +111,34 @@ std::string counted(std::size_t count, const char* noun) {
 std::string age_text(Timestamp begin, Timestamp end) {
   const auto time = elapsed(begin, end);
   return time ? duration_text(*time) : "? (clock set back)";
+}
+
+namespace {
+
+constexpr std::size_t kMaxShown = 80;
+
+std::string reading_text(const results::Reading& reading) {
+  return reading.n < 2
+             ? fmt::format("{:.4g}", reading.median)
+             : fmt::format("{:.4g} ({:.4g} to {:.4g})", reading.median, reading.low, reading.high);
+}
+
+}  // namespace
+
+std::string attribute_text(const results::Attributes& attributes,
+                           const results::Readings& readings) {
+  std::string text;
+  const auto add = [&text](const std::string& name, const std::string& value) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : " · ", sanitize_utf8(name), value);
+  };
+  for (const auto& [name, value] : attributes) {
+    add(name,
+        value.size() <= kMaxShown ? sanitize_utf8(value) : fmt::format("({} bytes)", value.size()));
+  }
+  for (const auto& [name, reading] : readings) {
+    add(name, reading_text(reading));
+  }
+  return text;
 }
 
 }  // namespace plumb::reporting

@@ -8,6 +8,7 @@
 #include "harness/base/timestamp.hpp"
 #include "harness/base/units.hpp"
 #include "harness/measure/sample_summary.hpp"
+#include "harness/results/measurement.hpp"
 
 namespace plumb::reporting {
 
@@ -29,5 +30,10 @@ namespace plumb::reporting {
 [[nodiscard]] std::string change_text(Seconds change);  ///< "+1.234 ms", "−5.000 µs"
 /// Returns how many there are of what a word names: "1 layer", "2 layers".
 [[nodiscard]] std::string counted(std::size_t count, const char* noun);
+
+/// Returns what a backend says of a row on one line: "engine 62 · tensor_cores yes · power_watts
+/// 310 (309 to 312)". Of long texts it has only the length. Empty: the backend says nothing.
+[[nodiscard]] std::string attribute_text(const results::Attributes& attributes,
+                                         const results::Readings& readings);
 
 }  // namespace plumb::reporting

@@ -5,7 +5,7 @@
 
 #include <ostream>
 
-#include "reporting/document/escape_xml.hpp"
+#include "reporting/document/escaped_text.hpp"
 #include "reporting/html/embedded_page.hpp"
 #include "reporting/html/page_writer.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
-#include "harness/base/whole_file.hpp"
+#include "harness/base/file_io.hpp"
 
 namespace plumb::reporting {
 

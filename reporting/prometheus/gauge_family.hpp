@@ -3,6 +3,7 @@
 
 #include <prometheus/metric_family.h>
 
+#include <cstddef>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -59,5 +60,12 @@ struct MetricRow {
   std::string_view help;
   void (*add)(const Entry& entry, GaugeFamily& family);
 };
+
+inline constexpr std::size_t kLabelBytes = 100;
+
+/// Makes text from a model, a library or a file fit for a label: printable UTF-8 on one line. It
+/// has at most `most` bytes, which are 16 or more. A longer text ends in '~' and a hash of the
+/// whole, so that different texts stay different.
+[[nodiscard]] std::string label_text(const std::string& text, std::size_t most = kLabelBytes);
 
 }  // namespace plumb::reporting

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "harness/results/attributes.hpp"
-#include "harness/results/labels/external_name.hpp"
+#include "harness/results/labels/run_labels.hpp"
+#include "harness/results/measurement.hpp"
 #include "harness/results/series/series_name.hpp"
 
 namespace plumb::reporting {

@@ -10,7 +10,7 @@
 
 #include "harness/base/error.hpp"
 #include "runners/cuda/device_program.hpp"
-#include "runners/cuda/driver/lost_context.hpp"
+#include "runners/cuda/driver/driver.hpp"
 #include "runners/cuda/exec/index_space.hpp"
 #include "runners/cuda/model_plan.hpp"
 #include "runners/cuda/model_program.hpp"

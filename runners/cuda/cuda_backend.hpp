@@ -10,12 +10,12 @@
 #include "harness/worker/protocol/backend.hpp"
 #include "runners/cuda/blas/cublas_library.hpp"
 #include "runners/cuda/device_program.hpp"
-#include "runners/cuda/dnn/cudnn_handle.hpp"
-#include "runners/cuda/driver/device_context.hpp"
+#include "runners/cuda/dnn/cudnn_library.hpp"
+#include "runners/cuda/driver/device.hpp"
 #include "runners/cuda/driver/device_memory.hpp"
 #include "runners/cuda/driver/device_stream.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
 #include "runners/cuda/exec/kernel_library.hpp"
-#include "runners/cuda/exec/variant_builder.hpp"
 #include "runners/cuda/layer_variants.hpp"
 
 namespace plumb::cuda {

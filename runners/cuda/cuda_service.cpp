@@ -6,7 +6,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/worker/protocol/worker_setup.hpp"
-#include "runners/cuda/driver/preview_library.hpp"
+#include "runners/cuda/driver/driver.hpp"
 #include "runners/cuda/event_timer.hpp"
 #include "runners/cuda/reproducer/reproduce.hpp"
 

@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
-#include "runners/cuda/driver/captured_graph.hpp"
+#include "runners/cuda/driver/device_stream.hpp"
 #include "runners/cuda/observe/graph_contents.hpp"
-#include "runners/cuda/observe/tensor_core_use.hpp"
+#include "runners/cuda/observe/kernel_attributes.hpp"
 
 namespace plumb::cuda {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "harness/worker/protocol/backend.hpp"
 #include "harness/worker/protocol/device_clock.hpp"
-#include "runners/cuda/driver/device_context.hpp"
+#include "runners/cuda/driver/device.hpp"
 #include "runners/cuda/driver/device_memory.hpp"
 #include "runners/cuda/driver/device_stream.hpp"
 #include "runners/cuda/driver/management_library.hpp"
@@ -17,7 +17,6 @@
 #include "runners/cuda/observe/counter_reader.hpp"
 #include "runners/cuda/observe/kernel_tracer.hpp"
 #include "runners/cuda/replay_clock.hpp"
-#include "runners/cuda/step_clock.hpp"
 
 namespace plumb::cuda {
 

@@ -8,8 +8,8 @@
 #include "harness/base/error.hpp"
 #include "harness/measure/sample_summary.hpp"
 #include "runners/cuda/builtin/builtin_layer.hpp"
-#include "runners/cuda/driver/device_graph.hpp"
 #include "runners/cuda/driver/device_memory.hpp"
+#include "runners/cuda/driver/device_stream.hpp"
 #include "runners/cuda/exec/index_space.hpp"
 
 namespace plumb::cuda {

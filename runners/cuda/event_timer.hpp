@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "harness/results/environment.hpp"
-#include "runners/cuda/driver/device_context.hpp"
+#include "harness/results/run.hpp"
+#include "runners/cuda/driver/device.hpp"
 #include "runners/cuda/driver/device_stream.hpp"
 #include "runners/cuda/exec/kernel_library.hpp"
 

@@ -8,11 +8,9 @@
 #include <utility>
 
 #include "harness/model/key/gradient_layer.hpp"
-#include "harness/model/key/quantized_product.hpp"
-#include "harness/model/key/recurrent_shape.hpp"
-#include "harness/model/key/update_layer.hpp"
+#include "harness/model/key/product_kind.hpp"
+#include "harness/model/key/sequence_shapes.hpp"
 #include "runners/cuda/blas/blas_variants.hpp"
-#include "runners/cuda/blas/gemm_variants.hpp"
 #include "runners/cuda/builtin/builtin_layer.hpp"
 #include "runners/cuda/builtin/builtin_step.hpp"
 #include "runners/cuda/builtin/integer_variants.hpp"
@@ -22,7 +20,7 @@
 #include "runners/cuda/dnn/legacy/recurrent_variants.hpp"
 #include "runners/cuda/dnn/norm_variants.hpp"
 #include "runners/cuda/exec/index_space.hpp"
-#include "runners/cuda/observe/tensor_core_use.hpp"
+#include "runners/cuda/observe/kernel_attributes.hpp"
 
 namespace plumb::cuda {
 namespace {

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "runners/cuda/blas/cublas_library.hpp"
-#include "runners/cuda/dnn/cudnn_handle.hpp"
+#include "runners/cuda/dnn/cudnn_library.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
 #include "runners/cuda/exec/kernel_library.hpp"
-#include "runners/cuda/exec/variant_builder.hpp"
 
 namespace plumb::cuda {
 

@@ -7,7 +7,7 @@
 
 #include "harness/results/labels/variant_id.hpp"
 #include "runners/cuda/builtin/builtin_layer.hpp"
-#include "runners/cuda/driver/library_refusal.hpp"
+#include "runners/cuda/driver/dynamic_library.hpp"
 #include "runners/engine/plan/graph_planner.hpp"
 
 namespace plumb::cuda {

@@ -6,8 +6,8 @@
 
 #include "harness/model/graph/graph.hpp"
 #include "harness/worker/protocol/backend.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
 #include "runners/cuda/exec/kernel_launch.hpp"
-#include "runners/cuda/exec/variant_builder.hpp"
 #include "runners/engine/plan/model_plan.hpp"
 
 namespace plumb::cuda {

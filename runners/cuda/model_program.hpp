@@ -10,10 +10,22 @@
 
 #include "harness/worker/protocol/launch_mode.hpp"
 #include "runners/cuda/device_program.hpp"
-#include "runners/cuda/driver/host_mirror.hpp"
-#include "runners/cuda/exec/stream_plan.hpp"
+#include "runners/cuda/driver/device_memory.hpp"
+#include "runners/engine/plan/model_plan.hpp"
 
 namespace plumb::cuda {
+
+/// Stream of each step, and the steps of other streams for which it waits.
+struct StreamPlan {
+  std::vector<std::size_t> stream;              ///< by step
+  std::vector<std::vector<std::size_t>> waits;  ///< by step: steps before, of other streams
+  std::size_t streams = 1;
+};
+
+/// Spreads steps over at most `most` streams. `steps` says what each reads and writes; no two
+/// buffers share memory. A step continues the stream that ends with one of the steps it depends on,
+/// the newest of them first. A branch opens another stream while there are any left. Deterministic.
+[[nodiscard]] StreamPlan plan_streams(std::span<const engine::StepBuffers> steps, std::size_t most);
 
 /// Program that runs the plan of a whole model. It runs launch after launch, or as one graph that
 /// bind() captures, where independent branches may have streams of their own. What cannot be

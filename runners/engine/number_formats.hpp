@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -62,5 +63,11 @@ void write_numbers(model::Tensor& tensor, std::size_t first, std::span<const dou
 /// are element_count(type) numbers.
 [[nodiscard]] model::Tensor tensor_from(const model::TensorType& type,
                                         std::span<const double> numbers);
+
+/// Returns the index of the first dense element that is infinite or not a number. Returns nothing
+/// if there is none, or if the type has no such values. Fast enough to check every answer of a
+/// model.
+[[nodiscard]] std::optional<std::size_t> first_not_finite(model::DataType type,
+                                                          std::span<const std::byte> elements);
 
 }  // namespace plumb::engine

@@ -7,7 +7,7 @@
 #include "harness/worker/server/worker_server.hpp"
 #include "runners/engine/bench/benchmark_program.hpp"
 #include "runners/engine/bench/slowed_backend.hpp"
-#include "runners/engine/exec/memory_limit.hpp"
+#include "runners/engine/exec/own_process.hpp"
 #include "runners/engine/service/backend_service.hpp"
 #include "runners/engine/service/processor_place.hpp"
 #include "runners/onednn/library_loader.hpp"

@@ -3,9 +3,14 @@
 
 #include <memory>
 
+#include "harness/results/run.hpp"
 #include "harness/worker/protocol/backend.hpp"
 
 namespace plumb::onednn {
+
+/// Describes the oneDNN library that is mapped. Its identity is what a series must not mix:
+/// library, instruction set and threading runtime. Its facts say where it came from.
+[[nodiscard]] results::Environment describe_library();
 
 /// Makes the CPU backend over the oneDNN library that is mapped into this process. Turns the
 /// library's primitive cache off, so that creation times are cold. Throws Error{kEnvironment} if

@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "harness/worker/server/worker_server.hpp"
-#include "runners/engine/exec/memory_limit.hpp"
+#include "runners/engine/exec/own_process.hpp"
 #include "runners/engine/service/backend_service.hpp"
 #include "runners/engine/service/processor_place.hpp"
 #include "runners/onnxruntime/onnxruntime_backend.hpp"

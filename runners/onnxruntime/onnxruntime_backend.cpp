@@ -19,14 +19,13 @@
 
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
-#include "harness/model/key/quantized_product.hpp"
+#include "harness/model/key/product_kind.hpp"
 #include "harness/worker/protocol/backend.hpp"
 #include "runners/engine/bench/random_operands.hpp"
-#include "runners/engine/exec/mapped_file.hpp"
-#include "runners/engine/exec/memory_limit.hpp"
+#include "runners/engine/exec/own_process.hpp"
 #include "runners/engine/service/processor_peak.hpp"
 #include "runners/onnxruntime/nodes/onnx_model.hpp"
-#include "runners/onnxruntime/session_program.hpp"
+#include "runners/onnxruntime/session.hpp"
 
 namespace plumb::onnxruntime {
 namespace {

@@ -26,9 +26,9 @@
 #include "harness/session/host/gpu_profile.hpp"
 #include "harness/session/work/suite_models.hpp"
 #include "harness/session/zoo/zoo_models.hpp"
-#include "runners/cuda/dnn/convolution_graph.hpp"
+#include "runners/cuda/dnn/convolution_variants.hpp"
 #include "runners/cuda/dnn/engine_search.hpp"
-#include "runners/cuda/driver/preview_library.hpp"
+#include "runners/cuda/driver/driver.hpp"
 #include "runners/cuda/exec/index_space.hpp"
 
 namespace plumb {

@@ -22,7 +22,6 @@
 
 #include "harness/serve/exposition.hpp"
 #include "harness/serve/http_server.hpp"
-#include "reporting/prometheus/host_metrics.hpp"
 #include "reporting/prometheus/metric_families.hpp"
 
 namespace plumb::serve {

@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "harness/analysis/matrix/model_results.hpp"
-#include "harness/results/execution_mode.hpp"
-#include "harness/session/stored/stored_matrix.hpp"
+#include "harness/results/execution.hpp"
+#include "harness/session/stored/several_runs.hpp"
 #include "harness/session/zoo/zoo_models.hpp"
 #include "harness/store/store.hpp"
 #include "reporting/content/matrix/matrix_documents.hpp"

@@ -14,7 +14,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/measure/sampler.hpp"
-#include "harness/stats/geometric_mean.hpp"
+#include "harness/stats/means.hpp"
 #include "runners/engine/bench/program_region.hpp"
 #include "runners/engine/exec/ready_model.hpp"
 #include "runners/onnxruntime/nodes/onnx_model.hpp"

@@ -12,7 +12,7 @@
 #include <random>
 #include <string>
 
-#include "harness/analysis/profile/named_samples.hpp"
+#include "harness/analysis/profile/merged_profile.hpp"
 #include "harness/analysis/profile/profile_difference.hpp"
 #include "harness/analysis/profile/profile_shares.hpp"
 

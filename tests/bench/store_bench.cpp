@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/serve/store_collector.hpp"
+#include "harness/serve/metrics_publisher.hpp"
 #include "harness/session/zoo/zoo_models.hpp"
 #include "harness/store/store.hpp"
 

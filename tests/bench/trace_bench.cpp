@@ -10,7 +10,7 @@
 #include <functional>
 #include <string>
 
-#include "harness/importers/traces/trace_formats.hpp"
+#include "harness/importers/traces/trace_file.hpp"
 
 namespace {
 

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/analysis/micro_batch/workspace_assignment.hpp"
+#include "harness/analysis/micro_batch/layer_division.hpp"
 #include "harness/base/error.hpp"
 #include "harness/rewrite/types/typed_graph.hpp"
 #include "harness/session/stored/run_analysis.hpp"

@@ -10,11 +10,11 @@
 #include <tuple>
 
 #include "harness/base/error.hpp"
-#include "harness/model/key/quantized_product.hpp"
+#include "harness/model/key/product_kind.hpp"
 #include "runners/engine/bench/model_benchmark.hpp"
 #include "runners/engine/bench/random_operands.hpp"
 #include "runners/engine/bench/verification.hpp"
-#include "runners/engine/exec/quantized_constants.hpp"
+#include "runners/engine/exec/computed_constants.hpp"
 #include "runners/engine/load/model_load.hpp"
 #include "runners/engine/number_formats.hpp"
 #include "suites/zoo/graph_builder.hpp"

@@ -7,8 +7,8 @@
 #include "runners/cuda/cuda_backend.hpp"
 
 #ifdef PLUMB_CONTRACT_ONEDNN
-#include "harness/analysis/compare/implementation_name.hpp"
-#include "runners/onednn/exec/instruction_set.hpp"
+#include "harness/analysis/compare/finding.hpp"
+#include "runners/onednn/exec/machine.hpp"
 #include "runners/onednn/library_loader.hpp"
 #endif
 #ifdef PLUMB_ONNXRUNTIME_LIBRARY

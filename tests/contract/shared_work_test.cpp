@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who may claim the work of a shared run, and store its results.
-#include "harness/store/shared_work.hpp"
-
 #include <thread>
 
 #include "harness/store/postgresql/postgresql_connection.hpp"
+#include "harness/store/store.hpp"
 #include "harness/store/tables/table_store.hpp"
 #include "tests/contract/store_contract.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "harness/model/key/quantized_product.hpp"
+#include "harness/model/key/product_kind.hpp"
 #include "runners/engine/bench/random_operands.hpp"
 #include "runners/engine/number_formats.hpp"
 

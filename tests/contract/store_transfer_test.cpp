@@ -6,7 +6,6 @@
 
 #include "harness/results/results_json.hpp"
 #include "harness/store/derived_payload.hpp"
-#include "harness/store/export_chain.hpp"
 #include "harness/store/export_line.hpp"
 #include "tests/contract/store_contract.hpp"
 #include "tests/support/sample_profile.hpp"

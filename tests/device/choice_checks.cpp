@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
-#include "harness/results/engine_promise.hpp"
+#include "harness/results/engine_choice.hpp"
 #include "runners/cuda/dnn/engine_query.hpp"
-#include "runners/cuda/driver/device_context.hpp"
+#include "runners/cuda/driver/device.hpp"
 #include "tests/device/gpu_checks.hpp"
 
 namespace plumb::device_checks {

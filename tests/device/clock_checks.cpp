@@ -8,7 +8,7 @@
 #include "harness/base/error.hpp"
 #include "harness/measure/sample_summary.hpp"
 #include "runners/cuda/builtin/builtin_layer.hpp"
-#include "runners/cuda/driver/device_context.hpp"
+#include "runners/cuda/driver/device.hpp"
 #include "runners/cuda/driver/device_memory.hpp"
 #include "runners/cuda/event_timer.hpp"
 #include "runners/cuda/exec/kernel_library.hpp"

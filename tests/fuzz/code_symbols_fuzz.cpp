@@ -6,9 +6,7 @@
 #include <string>
 
 #include "harness/base/error.hpp"
-#include "harness/importers/symbols/elf_symbols.hpp"
-#include "harness/importers/symbols/jit_dump.hpp"
-#include "harness/importers/symbols/perf_map.hpp"
+#include "harness/importers/symbols/code_map.hpp"
 #include "tests/fuzz/require.hpp"
 
 using namespace plumb;

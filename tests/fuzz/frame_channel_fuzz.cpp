@@ -17,7 +17,6 @@
 #include "harness/worker/protocol/frame_channel.hpp"
 #include "harness/worker/protocol/protocol.pb.h"
 #include "harness/worker/protocol/protocol_conversion.hpp"
-#include "harness/worker/protocol/protocol_error.hpp"
 
 namespace plumb::worker {
 namespace {

@@ -9,7 +9,6 @@
 
 #include "harness/base/error.hpp"
 #include "harness/importers/imported_run.hpp"
-#include "harness/importers/key_mapping.hpp"
 #include "harness/importers/result_files.hpp"
 #include "harness/results/sample_codec.hpp"
 #include "tests/fuzz/require.hpp"

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "harness/base/percent_encoding.hpp"
+#include "harness/base/encoding.hpp"
 #include "harness/serve/request_target.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -7,7 +7,6 @@
 #include <cstdlib>
 
 #include "harness/base/error.hpp"
-#include "harness/suite/shapes_file.hpp"
 #include "harness/suite/suite.hpp"
 #include "harness/worker/protocol/stack.hpp"
 #include "tests/fuzz/scratch_file.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "harness/base/error.hpp"
-#include "harness/importers/traces/trace_formats.hpp"
+#include "harness/importers/traces/trace_file.hpp"
 #include "tests/fuzz/require.hpp"
 
 using plumb::test::require;

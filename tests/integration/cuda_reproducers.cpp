@@ -16,14 +16,12 @@
 #include <sstream>
 
 #include "harness/base/error.hpp"
-#include "harness/results/engine_promise.hpp"
-#include "runners/cuda/blas/product_plan.hpp"
-#include "runners/cuda/dnn/attention_gradient_graph.hpp"
+#include "harness/results/engine_choice.hpp"
+#include "runners/cuda/blas/lt_product.hpp"
 #include "runners/cuda/dnn/attention_variants.hpp"
 #include "runners/cuda/dnn/convolution_variants.hpp"
-#include "runners/cuda/dnn/engine_attributes.hpp"
 #include "runners/cuda/dnn/engine_search.hpp"
-#include "runners/cuda/dnn/norm_graph.hpp"
+#include "runners/cuda/dnn/norm_variants.hpp"
 #include "runners/cuda/reproducer/reproduce.hpp"
 #include "tests/unit/cuda/vendor_memory.hpp"
 

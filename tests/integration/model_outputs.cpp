@@ -14,9 +14,9 @@
 
 #include "harness/base/error.hpp"
 #include "harness/measure/sampler.hpp"
-#include "runners/engine/exec/quantized_constants.hpp"
+#include "runners/engine/exec/computed_constants.hpp"
 #include "runners/engine/exec/ready_model.hpp"
-#include "runners/engine/exec/reference_model.hpp"
+#include "runners/engine/exec/reference_comparison.hpp"
 #include "runners/onednn/library_loader.hpp"
 
 namespace {

@@ -13,7 +13,6 @@
 #include "harness/measure/disturbance.hpp"
 #include "harness/measure/sample_summary.hpp"
 #include "harness/measure/sampler.hpp"
-#include "harness/measure/section_interval.hpp"
 #include "harness/model/key/layer_spec.hpp"
 #include "runners/engine/bench/random_operands.hpp"
 #include "runners/engine/number_formats.hpp"

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "harness/analysis/compare/rounds/paired_comparison.hpp"
-#include "harness/analysis/compare/rounds/sequential_comparison.hpp"
 
 namespace plumb {
 

@@ -9,7 +9,7 @@
 
 #include "harness/model/graph/graph.hpp"
 #include "harness/model/key/layer_spec.hpp"
-#include "harness/results/outcome.hpp"
+#include "harness/results/measurement.hpp"
 
 namespace plumb::test_support {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/worker/protocol/execute_request.hpp"
+#include "harness/worker/protocol/requests.hpp"
 
 namespace onnx {
 class ModelProto;

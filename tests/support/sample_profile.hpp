@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "harness/results/profile/stored_profile.hpp"
+#include "harness/results/profile/named_profile.hpp"
 #include "tests/support/result_rows.hpp"
 
 namespace plumb::test {

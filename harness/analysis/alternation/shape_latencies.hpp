@@ -12,7 +12,7 @@
 
 #include "harness/base/units.hpp"
 #include "harness/measure/sample_summary.hpp"
-#include "harness/results/series/shape_turn.hpp"
+#include "harness/results/series/series_name.hpp"
 
 namespace plumb::analysis {
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <string>
@@ -13,7 +14,8 @@
 #include "harness/analysis/bounds/hardware_bound.hpp"
 #include "harness/analysis/bounds/model_bounds.hpp"
 #include "harness/analysis/bounds/model_partition.hpp"
-#include "harness/model/key/update_layer.hpp"
+#include "harness/model/key/gradient_layer.hpp"
+#include "harness/results/execution.hpp"
 
 namespace plumb::analysis {
 namespace {
@@ -266,6 +268,135 @@ ModelBounds compute_bounds(const ModelInstance& instance,
         "high");
   }
   return model;
+}
+
+namespace {
+
+/// Returns a model that has this one layer.
+model::Graph graph_of_layer(const model::LayerSpec& spec, const model::LayerCost& cost) {
+  model::Graph graph;
+  model::Layer layer;
+  layer.spec = spec;
+  layer.cost = cost;
+  layer.role = spec.op == "view" ? model::Layer::Role::kView : model::Layer::Role::kCompute;
+  for (const std::optional<model::TensorType>& input : spec.inputs) {
+    layer.inputs.push_back(input ? std::optional(graph.values.size()) : std::nullopt);
+    if (input) {
+      graph.values.push_back({"", *input, std::nullopt, std::nullopt});
+    }
+  }
+  for (const model::TensorType& output : spec.outputs) {
+    layer.outputs.push_back(graph.values.size());
+    graph.outputs.push_back(graph.values.size());
+    graph.values.push_back({"", output, model::LayerId{0}, std::nullopt});
+  }
+  graph.layers.push_back(std::move(layer));
+  return graph;
+}
+
+}  // namespace
+
+std::vector<SingleLayerResult> single_layer_results(std::span<const model::ListedLayer> layers,
+                                                    const ResultSet& results) {
+  std::vector<SingleLayerResult> all;
+  for (const model::ListedLayer& layer : layers) {
+    SingleLayerResult& result = all.emplace_back();
+    result.layer = layer;
+    const model::LayerSpec spec = model::parse_key(layer.key);
+    result.cost = model::compute_cost(spec);
+    for (const results::CacheMode cache :
+         {results::CacheMode::kNone, results::CacheMode::kWeights, results::CacheMode::kAll}) {
+      if (!result.time) {
+        result.cache = cache;
+        result.time = results.best(layer.key, cache);
+      }
+    }
+    if (results.reached_calibration()) {
+      const auto floor =
+          hardware_floor(graph_of_layer(spec, result.cost), *results.reached_calibration());
+      result.hardware = floor ? floor->seconds() : std::nullopt;
+    }
+    if (!result.time) {
+      const std::optional<results::Outcome> failure = results.failure(layer.key);
+      result.reason = failure ? fmt::format("{}: {}", to_text(failure->kind), failure->reason)
+                              : std::string("not measured");
+    }
+  }
+  return all;
+}
+
+namespace {
+
+/// Returns the library's bound on executions in a mode.
+std::optional<Seconds> library_bound(const ModelBounds& model, const results::ExecutionMode& mode) {
+  if (!mode.has_own_layers()) {
+    return std::nullopt;
+  }
+  return complete_time(
+      model,
+      mode.has_branches() ? results::BoundKind::kLibraryParallel : results::BoundKind::kLibrary,
+      mode.fusion ? "fusion" : "plain");
+}
+
+ModeSummary mode_summary(const ModelBounds& model, const std::string& name) {
+  ModeSummary mode;
+  mode.mode = name;
+  mode.bound = library_bound(model, results::execution_mode_from(name));
+  mode.predicted = complete_time(model, results::BoundKind::kPredicted, name);
+  const auto execution = std::find_if(model.executions.begin(),
+                                      model.executions.end(),
+                                      [&](const ExecutionTime& each) { return each.mode == name; });
+  if (execution != model.executions.end()) {
+    mode.execution = &*execution;
+  }
+  return mode;
+}
+
+}  // namespace
+
+std::optional<Seconds> ModeSummary::measured() const {
+  return execution != nullptr && execution->samples > 0 ? std::optional(execution->median)
+                                                        : std::nullopt;
+}
+
+std::optional<double> ModeSummary::gap() const {
+  const std::optional<Seconds> time = measured();
+  return time && bound && *bound > Seconds{} ? std::optional(*time / *bound) : std::nullopt;
+}
+
+ModelSummary summarize(const ModelBounds& model) {
+  ModelSummary summary;
+  std::vector<std::string> names = {"plain", "fusion"};
+  for (const ExecutionTime& execution : model.executions) {
+    if (std::find(names.begin(), names.end(), execution.mode) == names.end()) {
+      names.push_back(execution.mode);
+    }
+  }
+  for (const std::string& name : names) {
+    summary.modes.push_back(mode_summary(model, name));
+  }
+  const auto chosen =
+      std::find_if(summary.modes.begin(), summary.modes.end(), [](const ModeSummary& mode) {
+        return mode.execution != nullptr && mode.execution->library_choice;
+      });
+  summary.now = (chosen != summary.modes.end() ? *chosen : summary.modes.front()).measured();
+  std::optional<Seconds> least = summary.now;
+  for (const ModeSummary& mode : summary.modes) {
+    const std::optional<Seconds> time = mode.measured();
+    if (time && results::execution_mode_from(mode.mode).has_own_layers() &&
+        (!least || *time < *least)) {
+      least = time;
+      summary.fastest = &mode;
+    }
+  }
+  for (const char* const mode : {"plain", "fusion"}) {
+    const std::optional<Seconds> bound = complete_time(model, results::BoundKind::kLibrary, mode);
+    if (bound && (!summary.library || *bound < *summary.library)) {
+      summary.library = bound;
+    }
+  }
+  summary.hardware = complete_time(model, results::BoundKind::kHardware, "any");
+  return summary;
 }
 
 }  // namespace plumb::analysis

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
-#include "harness/model/key/float8.hpp"
 #include "harness/model/key/layer_cost.hpp"
 #include "harness/model/key/layer_spec.hpp"
-#include "harness/model/key/quantized_product.hpp"
+#include "harness/model/key/product_kind.hpp"
+#include "harness/model/key/tensor.hpp"
 
 namespace plumb::analysis {
 namespace {

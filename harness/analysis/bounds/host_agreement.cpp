@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "harness/analysis/bounds/model_bounds.hpp"
-#include "harness/results/host_pace.hpp"
+#include "harness/results/measurement.hpp"
 
 namespace plumb::analysis {
 namespace {

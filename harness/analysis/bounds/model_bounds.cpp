@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "harness/results/execution_mode.hpp"
+#include "harness/results/execution.hpp"
 
 namespace plumb::analysis {
 

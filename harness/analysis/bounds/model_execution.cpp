@@ -8,11 +8,120 @@
 #include <utility>
 #include <vector>
 
-#include "harness/analysis/bounds/plan_estimate.hpp"
-#include "harness/results/attributes.hpp"
-#include "harness/results/execution_mode.hpp"
+#include "harness/analysis/bounds/model_partition.hpp"
+#include "harness/results/execution.hpp"
+#include "harness/results/measurement.hpp"
 
 namespace plumb::analysis {
+namespace {
+
+/// Returns whether a layer only gives its operand's bytes other extents, or stands for the reorders
+/// of the outputs.
+bool costs_nothing(const results::ExecutedLayer& layer) {
+  return layer.layers.empty() || layer.key.text.find(":view;") != std::string::npos;
+}
+
+std::optional<KeyTime> alone(const results::ExecutedLayer& layer, const ResultSet& results) {
+  std::optional<KeyTime> time =
+      results.of_variant(layer.key, layer.variant, results::CacheMode::kWeights);
+  if (!time) {
+    time = results.best(layer.key, results::CacheMode::kWeights);
+  }
+  return time;
+}
+
+Bound estimate_in_context(const results::Execution& execution, const measure::MeasuredTime& time) {
+  Bound estimate;
+  estimate.kind = results::BoundKind::kPredicted;
+  estimate.mode = execution.mode;
+  estimate.complete = true;
+  estimate.oldest_row = execution.row.started;
+  estimate.seconds = time.median;
+  estimate.interval = time.interval;
+  return estimate;
+}
+
+}  // namespace
+
+std::optional<Bound> estimate_of_plan(const results::Execution& execution,
+                                      const ResultSet& results) {
+  if (execution.in_context) {
+    return estimate_in_context(execution, *execution.in_context);
+  }
+  if (execution.layers.empty() || !results.has_cold_rows()) {
+    return std::nullopt;
+  }
+  std::vector<PartitionStep> steps;
+  Seconds reorders{};
+  for (const results::ExecutedLayer& layer : execution.layers) {
+    reorders += layer.reorder;
+    if (!costs_nothing(layer)) {
+      steps.push_back({layer.layers, {}, layer.key, alone(layer, results), false});
+    }
+  }
+  Bound estimate = make_bound(results::BoundKind::kPredicted, execution.mode, steps);
+  estimate.seconds += reorders;
+  estimate.interval.low += reorders;
+  estimate.interval.high += reorders;
+  estimate.lacks = {"the caches as the step before leaves them", "gaps between steps"};
+  if (results::execution_mode_from(execution.mode).has_branches()) {
+    estimate.lacks.emplace_back("parallel branches");
+  }
+  return estimate;
+}
+
+std::vector<PricedStep> priced_steps(const results::Execution& execution,
+                                     const ResultSet& results) {
+  if (results::execution_mode_from(execution.mode).has_branches()) {
+    return {};
+  }
+  std::vector<PricedStep> steps;
+  for (const results::ExecutedLayer& layer : execution.layers) {
+    PricedStep step{layer.layers, layer.key, layer.variant, layer.reorder};
+    if (execution.in_context) {
+      if (!layer.in_context) {
+        return {};
+      }
+      step.seconds = layer.in_context->median;
+    } else if (!costs_nothing(layer)) {
+      const std::optional<KeyTime> time = alone(layer, results);
+      if (!time) {
+        return {};
+      }
+      step.seconds += time->time.median;
+    }
+    steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
+std::vector<LayerInModel> largest_differences(const results::Execution& execution,
+                                              const model::Graph& graph,
+                                              const ResultSet& results,
+                                              std::size_t most) {
+  std::vector<LayerInModel> layers;
+  for (const results::ExecutedLayer& layer : execution.layers) {
+    const bool known = std::all_of(layer.layers.begin(),
+                                   layer.layers.end(),
+                                   [&](model::LayerId id) { return id < graph.layers.size(); });
+    const std::optional<KeyTime> time =
+        results.of_variant(layer.key, layer.variant, results::CacheMode::kWeights);
+    if (known && !costs_nothing(layer) && time) {
+      layers.push_back({name_of(graph, layer.layers),
+                        layer.key,
+                        layer.variant,
+                        layer.seconds,
+                        time->time.median});
+    }
+  }
+  std::stable_sort(layers.begin(), layers.end(), [](const auto& left, const auto& right) {
+    return std::abs((left.inside - left.alone).count()) >
+           std::abs((right.inside - right.alone).count());
+  });
+  layers.resize(std::min(most, layers.size()));
+  return layers;
+}
+
 namespace {
 
 constexpr std::size_t kMaxDifferences = 20;
@@ -149,6 +258,46 @@ void add_executions(std::span<const results::Execution> executions,
       put_prediction(std::move(*estimate), model.bounds);
     }
     add_findings(model.executions.back(), model);
+  }
+}
+
+std::vector<results::ScenarioResult> newest_loads(std::span<const results::ScenarioResult> loads) {
+  std::vector<results::ScenarioResult> newest;
+  for (const results::ScenarioResult& load : loads) {
+    const auto same =
+        std::find_if(newest.begin(), newest.end(), [&](const results::ScenarioResult& other) {
+          return other.mode == load.mode && other.scenario == load.scenario;
+        });
+    if (same == newest.end()) {
+      newest.push_back(load);
+    } else if (same->started <= load.started) {
+      *same = load;
+    }
+  }
+  return newest;
+}
+
+void add_loads(std::span<const results::ScenarioResult> loads, ModelBounds& model) {
+  model.loads = newest_loads(loads);
+  for (const results::ScenarioResult& load : model.loads) {
+    const results::LoadVerdict verdict = judge_load(load);
+    for (const std::string& reason : results::list_reasons(load)) {
+      model.findings.push_back(
+          verdict == results::LoadVerdict::kNotExecuted
+              ? fmt::format("scenario {} ({}) was not executed: {}: {}",
+                            to_text(load.scenario),
+                            load.mode,
+                            to_text(load.outcome.kind),
+                            reason)
+              : fmt::format(
+                    "scenario {} ({}) is INVALID: {}", to_text(load.scenario), load.mode, reason));
+    }
+    if (load.disturbance.disturbed) {
+      model.disturbances.push_back(
+          fmt::format("scenario {} ({}) was disturbed: run again when the host is quiet",
+                      to_text(load.scenario),
+                      load.mode));
+    }
   }
 }
 

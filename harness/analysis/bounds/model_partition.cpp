@@ -9,7 +9,7 @@
 #include <set>
 #include <utility>
 
-#include "harness/analysis/bounds/critical_path.hpp"
+#include "harness/analysis/bounds/partition.hpp"
 #include "harness/rewrite/rewrite.hpp"
 
 namespace plumb::analysis {

@@ -6,7 +6,7 @@
 #include <set>
 #include <string_view>
 
-#include "harness/results/environment.hpp"
+#include "harness/results/run.hpp"
 
 namespace plumb::analysis {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/results/environment.hpp"
+#include "harness/results/run.hpp"
 
 namespace plumb::analysis {
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <compare>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -71,6 +73,46 @@ struct QualificationFinding {
   std::vector<std::string> layers;  ///< keys
   std::vector<std::string> models;  ///< subjects
   double delta_seconds = 0.0;       ///< summed over the layers, each once
+};
+
+/// Family and instruction set of an implementation, as far as its name shows them. Between versions
+/// of a library, names change while the implementation stays. Family and instruction set change
+/// less often.
+struct ImplementationName {
+  std::string family;           ///< "winograd", "brgemm", "jit_1x1", "gemm", "jit", "reference"…
+  std::string instruction_set;  ///< "avx512_core"; empty: not in the name
+
+  auto operator<=>(const ImplementationName&) const = default;
+};
+
+/// Returns the family and instruction set in a variant's text: "impl=brg_conv_fwd:avx512_core;…". A
+/// text without a known family is its own family.
+[[nodiscard]] ImplementationName implementation_name(std::string_view variant);
+
+/// Returns the cause that the texts of a layer's variants suggest for a change of its time. The
+/// first that differs counts: instruction set, family, implementation. If none differs, the same
+/// implementation is slower.
+[[nodiscard]] Cause implementation_cause(const std::string& baseline_variant,
+                                         const std::string& candidate_variant);
+
+/// Lists the causes in an attribution, as shares of |delta| with the sign of the change. First come
+/// layers of at least two standard errors, then reorders, layers that only one side executes, and
+/// the unexplained rest.
+[[nodiscard]] std::vector<Cause> find_causes(const ModelAttribution& attribution);
+
+/// Layers grouped by what made them slower. One cause is one finding, however many layers show it.
+class FindingGroups {
+ public:
+  /// Adds one layer. The evidence of a cause's first layer stands for all.
+  void add(const Cause& cause,
+           const std::string& layer,
+           double delta_seconds,
+           const std::vector<std::string>& models);
+  /// Returns the findings, largest loss of time first.
+  [[nodiscard]] std::vector<QualificationFinding> findings() const;
+
+ private:
+  std::map<std::string, QualificationFinding> by_cause_;
 };
 
 }  // namespace plumb::analysis

@@ -4,8 +4,143 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
+
+#include "harness/results/series/series_name.hpp"
+#include "harness/stats/noise_estimate.hpp"
 
 namespace plumb::analysis {
+namespace {
+
+constexpr std::size_t kMinProcesses = 3;
+constexpr std::size_t kMaxLag = 5;        // runs apart
+constexpr std::size_t kTrustedRuns = 10;  // from which less noise than assumed is believed
+constexpr double kAssumedOfModels = 0.015;
+constexpr double kGiven = 1e6;  // degrees of freedom of what is assumed, not estimated
+constexpr std::size_t kMinTailSteps = 5;
+constexpr double kTail = 0.8;
+constexpr double kNormalAtTail = 1.2815516;     // quantile of |x| of a normal variable there
+constexpr double kMedianChiSquare = 0.4549364;  // median of chi-square with one degree of freedom
+constexpr double kMedianEfficiency = 0.37;      // of that median, against the mean square
+constexpr double kVarianceOfMedian = 1.5708;    // of n normal values, times n: pi/2
+
+/// Returns the kind of a series, whose noise is like that of others. Executions among other shapes
+/// are of another kind than those of a shape alone: first ones are cold, and single in a process.
+std::string kind_of(const std::string& series) {
+  const results::SeriesName name = results::parse_series(series);
+  return name.kind == results::SeriesKind::kAlternation ? name.scenario
+                                                        : series.substr(0, series.find('/'));
+}
+
+/// Median of one run's processes, and its variance by their scatter.
+struct RunCentre {
+  double centre = 0.0;
+  double variance = 0.0;
+};
+
+RunCentre compute_centre(const std::vector<double>& logs) {
+  RunCentre result{stats::compute_median(logs), 0.0};
+  const auto n = static_cast<double>(logs.size());
+  for (const double log : logs) {
+    result.variance += (log - result.centre) * (log - result.centre) / (n - 1.0) / n;
+  }
+  result.variance *= kVarianceOfMedian;
+  return result;
+}
+
+/// Returns the variance of a run by the 80th percentile of its differences from the run before.
+///
+/// The median square does not see runs that a neighbour slowed down while they are fewer than half.
+/// They make the tail that comparisons meet. One step makes one difference among many.
+double tail_variance(std::span<const RunCentre> of_series) {
+  std::vector<double> steps;
+  for (std::size_t i = 1; i < of_series.size(); ++i) {
+    steps.push_back(std::abs(of_series[i].centre - of_series[i - 1].centre));
+  }
+  if (steps.size() < kMinTailSteps) {
+    return 0.0;
+  }
+  std::sort(steps.begin(), steps.end());
+  const auto place = static_cast<std::size_t>(std::ceil(kTail * static_cast<double>(steps.size())));
+  const double deviation = steps[place - 1] / kNormalAtTail;
+  return deviation * deviation / 2.0;
+}
+
+}  // namespace
+
+LearnedNoise::LearnedNoise(std::span<const RunTimes> runs) : runs_(runs.size()) {
+  std::map<std::string, std::vector<RunCentre>> centres;
+  for (const RunTimes& run : runs) {
+    for (const auto& [id, logs] : run.logs) {
+      if (logs.size() >= kMinProcesses) {
+        centres[id].push_back(compute_centre(logs));
+        processes_[id].push_back(logs);
+      }
+    }
+  }
+  std::map<std::string, std::vector<double>> of_kinds;
+  for (const auto& [id, of_series] : centres) {
+    std::vector<double> squares;
+    double scatter = 0.0;
+    // A machine wanders, so runs further apart differ by more. There may be a step between them,
+    // though, and among few runs only neighbours outvote it.
+    const std::size_t max_lag = runs.size() >= kTrustedRuns ? kMaxLag : 1;
+    for (std::size_t i = 0; i < of_series.size(); ++i) {
+      for (std::size_t k = i + 1; k < of_series.size() && k - i <= max_lag; ++k) {
+        const double difference = of_series[k].centre - of_series[i].centre;
+        squares.push_back(difference * difference);
+        scatter += of_series[i].variance + of_series[k].variance;
+      }
+    }
+    if (squares.empty()) {
+      continue;
+    }
+    const auto n = static_cast<double>(squares.size());
+    std::vector<double>& of_kind = of_kinds[kind_of(id)];
+    for (const double square : squares) {
+      of_kind.push_back((square / kMedianChiSquare - scatter / n) / 2.0);
+    }
+    const double variance = (stats::compute_median(squares) / kMedianChiSquare - scatter / n) / 2.0;
+    series_[id] = {std::max(variance, tail_variance(of_series)),
+                   kMedianEfficiency * static_cast<double>(of_series.size() - 1)};
+  }
+  for (const auto& [kind, variances] : of_kinds) {
+    const auto differences = static_cast<double>(runs_ > 0 ? runs_ - 1 : 0);
+    kinds_[kind] = {std::max(stats::compute_median(variances), 0.0),
+                    kMedianEfficiency * differences};
+  }
+}
+
+std::span<const std::vector<double>> LearnedNoise::processes(const std::string& series) const {
+  const auto found = processes_.find(series);
+  return found == processes_.end() ? std::span<const std::vector<double>>() : found->second;
+}
+
+RunDeviation LearnedNoise::of(const std::string& series) const {
+  // Series of one kind share what the machine does in a run. Many of them are worth little more
+  // than their runs.
+  const double assumed = results::is_model_series(series) ? kAssumedOfModels : kAssumed;
+  Estimate result{assumed * assumed, kPriorFreedom};
+  const auto take_in = [&](const std::map<std::string, Estimate>& from, const std::string& name) {
+    const auto found = from.find(name);
+    if (found == from.end() || found->second.freedom <= 0.0) {
+      return;
+    }
+    const double prior = std::min(result.freedom, kPriorFreedom);
+    const double sum = prior + found->second.freedom;
+    result.variance =
+        (prior * result.variance + found->second.freedom * found->second.variance) / sum;
+    result.freedom = sum;
+  };
+  take_in(kinds_, kind_of(series));
+  take_in(series_, series);
+  if (runs_ < kTrustedRuns && result.variance <= assumed * assumed) {
+    result = {assumed * assumed, kPriorFreedom};
+  }
+  const bool known = result.freedom > kPriorFreedom;
+  return {std::sqrt(result.variance), known ? result.freedom : kGiven, known && runs_ >= kMinRuns};
+}
+
 namespace {
 
 constexpr double kDeviations = 3.0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/analysis/compare/model_attribution.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -8,7 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "harness/analysis/compare/paired_metric.hpp"
+#include "harness/analysis/bounds/result_set.hpp"
+#include "harness/analysis/compare/finding.hpp"
+#include "harness/analysis/compare/metric_test.hpp"
+#include "harness/analysis/compare/model_comparison.hpp"
 
 namespace plumb::analysis {
 namespace {
@@ -192,6 +197,81 @@ std::optional<ModelAttribution> attribute_model(const std::string& subject,
   result.unexplained_error = std::sqrt(square);
   put_largest_first(result);
   return result;
+}
+
+namespace {
+
+/// Lists the models that execute a layer.
+std::vector<std::string> models_with(const RunSide& side, const std::string& key) {
+  std::vector<std::string> models;
+  for (const auto& [subject, executions] : side.executions) {
+    const bool there = std::any_of(executions.begin(), executions.end(), [&](const auto& each) {
+      return std::any_of(
+          each.layers.begin(), each.layers.end(), [&](const results::ExecutedLayer& layer) {
+            return layer.key.text == key;
+          });
+    });
+    if (there) {
+      models.push_back(subject);
+    }
+  }
+  return models;
+}
+
+}  // namespace
+
+void attribute_models(const RunSide& baseline, const RunSide& candidate, RunComparison& result) {
+  for (const auto& [subject, executions] : baseline.executions) {
+    const auto others = candidate.executions.find(subject);
+    if (others == candidate.executions.end()) {
+      continue;
+    }
+    const std::vector<ReplicatedExecution> after = replicated_executions(others->second);
+    for (const ReplicatedExecution& before : replicated_executions(executions)) {
+      const results::Execution& each = *before.told;
+      const auto same = std::find_if(after.begin(), after.end(), [&](const auto& other) {
+        return other.told->mode == each.mode && other.told->scenario == each.scenario &&
+               other.told->turn == each.turn;
+      });
+      if (same == after.end()) {
+        continue;
+      }
+      auto split = attribute_model(subject, each, *same->told, result.deviation.relative);
+      if (!split) {
+        continue;
+      }
+      const std::string series = end_to_end_series(subject, each.mode, each.scenario);
+      for (MetricComparison& metric : result.metrics) {
+        const bool changed = metric.verdict == ComparisonVerdict::kRegressed ||
+                             metric.verdict == ComparisonVerdict::kImproved;
+        if (changed && metric.series == series) {
+          metric.causes = find_causes(*split);
+        }
+      }
+      result.attributions.push_back(std::move(*split));
+    }
+  }
+}
+
+std::vector<QualificationFinding> group_findings(const RunSide& baseline,
+                                                 const std::vector<ComparedLayer>& layers) {
+  FindingGroups groups;
+  for (const ComparedLayer& test : layers) {
+    const bool broken = test.metric.verdict == ComparisonVerdict::kBroken;
+    if (test.key.empty() || (!broken && test.metric.verdict != ComparisonVerdict::kRegressed)) {
+      continue;
+    }
+    Cause cause = implementation_cause(test.baseline_variant, test.candidate_variant);
+    if (broken) {
+      cause = {test.metric.reason, 1.0, "worked in the baseline"};
+    } else {
+      for (const Cause& further : test.metric.causes) {
+        cause.evidence += fmt::format("; {}: {}", further.cause, further.evidence);
+      }
+    }
+    groups.add(cause, test.key, test.metric.delta, models_with(baseline, test.key));
+  }
+  return groups.findings();
 }
 
 }  // namespace plumb::analysis

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "harness/results/execution_mode.hpp"
+#include "harness/results/execution.hpp"
 #include "harness/results/series/series_name.hpp"
 
 namespace plumb::analysis {

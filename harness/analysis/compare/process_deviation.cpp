@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/analysis/bounds/process_pool.hpp"
+#include "harness/analysis/bounds/result_set.hpp"
 
 namespace plumb::analysis {
 namespace {

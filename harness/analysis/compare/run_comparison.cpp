@@ -9,11 +9,10 @@
 #include <set>
 #include <utility>
 
-#include "harness/analysis/compare/layer_costs.hpp"
+#include "harness/analysis/compare/model_attribution.hpp"
 #include "harness/analysis/compare/model_comparison.hpp"
-#include "harness/analysis/compare/numerical_drift.hpp"
-#include "harness/analysis/compare/run_attribution.hpp"
-#include "harness/results/host_pace.hpp"
+#include "harness/analysis/compare/untimed_metrics.hpp"
+#include "harness/results/measurement.hpp"
 #include "harness/results/series/series_name.hpp"
 
 namespace plumb::analysis {

@@ -21,8 +21,7 @@ namespace plumb::analysis {
 /// - The minimum effect is run_floor() where processes give the error, else layer_floor(). For
 ///   models see compare_models().
 /// - All p-values of times are one family, corrected by weighted Benjamini-Hochberg.
-/// - Outputs are compared too (numerical_drift.hpp), and so are costs of layers other than time
-///   (layer_costs.hpp).
+/// - Outputs are compared too, and so are costs of layers other than time (untimed_metrics.hpp).
 /// - Causes of a layer: another implementation, another workspace, and whether the fastest variant
 ///   changed too (capability) or only the choice (heuristic).
 ///

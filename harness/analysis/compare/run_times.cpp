@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "harness/analysis/compare/metric_test.hpp"
 #include "harness/analysis/compare/model_comparison.hpp"
-#include "harness/analysis/compare/paired_metric.hpp"
 #include "harness/analysis/compare/process_deviation.hpp"
 #include "harness/analysis/compare/run_comparison.hpp"
+#include "harness/base/encoding.hpp"
 #include "harness/base/error.hpp"
-#include "harness/base/json_text.hpp"
 #include "harness/results/json_object.hpp"
 #include "harness/results/series/series_name.hpp"
 

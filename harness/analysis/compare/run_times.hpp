@@ -8,7 +8,7 @@
 
 #include "harness/analysis/bounds/bounds.hpp"
 #include "harness/analysis/bounds/result_set.hpp"
-#include "harness/analysis/compare/learned_noise.hpp"
+#include "harness/analysis/compare/minimum_effect.hpp"
 
 namespace plumb::analysis {
 

@@ -2,12 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "harness/base/units.hpp"
+#include "harness/model/key/layer_spec.hpp"
 #include "harness/results/engine_choice.hpp"
 
 namespace plumb::analysis {
@@ -79,5 +83,90 @@ struct EnginePreview {
 
 /// Compares what two versions would choose, by layer and layout.
 [[nodiscard]] EnginePreview preview_engines(std::span<const PreviewedLayer> layers);
+
+/// Library file of a stack, and the symbols that it exports.
+struct LibraryContents {
+  std::string name;     ///< file name without what follows ".so": "libdnnl"
+  std::string version;  ///< as the library says; empty: unknown
+  std::string path;
+  std::string sha256;
+  Bytes size;
+  std::vector<std::string> symbols;  ///< sorted
+};
+
+/// Contents of a stack: its libraries, and what they offer for layers.
+struct StackContents {
+  /// Variants that a stack offers for a layer, in the library's own order.
+  struct LayerOffers {
+    model::LayerKey key;
+    std::vector<std::string> variants;  ///< the first is the library's choice; none: unsupported
+    bool reference_only = false;        ///< nothing but the slow reference implementation
+  };
+
+  std::string name;
+  std::vector<LibraryContents> libraries;
+  std::vector<LayerOffers> layers;
+  std::vector<results::EngineChoices> choices;  ///< on a described device
+};
+
+/// Differences between two stacks before anything is measured. Names of implementations are the
+/// libraries' own and not stable over versions: another name need not be another kernel.
+struct StackDifference {
+  /// Number of variants and choices of two stacks for the layers of one kind.
+  struct Kind {
+    std::size_t layers = 0;
+    std::size_t unsupported_from = 0;
+    std::size_t unsupported_to = 0;
+    std::size_t variants_from = 0;  ///< over all layers
+    std::size_t variants_to = 0;
+    std::size_t other_choice = 0;  ///< layers for which the library chooses another variant
+  };
+
+  /// Engines that two versions would offer for the layers of one kind on a described device. Summed
+  /// over layers and layouts.
+  struct EngineCounts {
+    std::size_t asked = 0;  ///< layers × layouts
+    std::size_t without_engine_from = 0;
+    std::size_t without_engine_to = 0;
+    std::size_t engines_from = 0;
+    std::size_t engines_to = 0;
+    /// Number of configurations that each offers, from and to, by heuristic ("A", "FALLBACK").
+    std::map<std::string, std::pair<std::size_t, std::size_t>> offers;
+  };
+
+  /// Layer that two stacks treat differently.
+  struct Layer {
+    model::LayerKey key;
+    std::string from_choice;  ///< empty: unsupported
+    std::string to_choice;    ///< empty: unsupported
+    bool fell_back = false;   ///< only the reference implementation is left
+    std::vector<std::string> added;
+    std::vector<std::string> removed;
+    /// Reasons why one stack did not use implementations that only the other has, by
+    /// implementation, in the library's words. Empty: not queried, or the library gives none.
+    std::map<std::string, std::string> passed_over_by_from;
+    std::map<std::string, std::string> passed_over_by_to;
+  };
+
+  /// Library that one of two stacks has, or both in different files.
+  struct Library {
+    std::optional<LibraryContents> from;  ///< absent: added
+    std::optional<LibraryContents> to;    ///< absent: removed
+    std::vector<std::string> symbols_added;
+    std::vector<std::string> symbols_removed;
+  };
+
+  std::string from;
+  std::string to;
+  std::size_t same_libraries = 0;  ///< the same bytes in both
+  std::vector<Library> libraries;
+  std::map<std::string, Kind> kinds;            ///< "conv", …
+  std::vector<Layer> layers;                    ///< lost support first, then other choices
+  std::map<std::string, EngineCounts> engines;  ///< "conv", …; what cannot be asked is left out
+};
+
+/// Compares two stacks by name of library and by key. A key that only one of them was queried for
+/// is left out. Pure.
+[[nodiscard]] StackDifference stack_difference(const StackContents& from, const StackContents& to);
 
 }  // namespace plumb::analysis

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "harness/model/key/layer_spec.hpp"
-#include "harness/results/environment.hpp"
 #include "harness/results/labels/variant_id.hpp"
+#include "harness/results/run.hpp"
 
 namespace plumb::analysis {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "harness/analysis/bounds/result_set.hpp"
 #include "harness/results/run.hpp"
-#include "harness/stats/geometric_mean.hpp"
+#include "harness/stats/means.hpp"
 
 namespace plumb::analysis {
 

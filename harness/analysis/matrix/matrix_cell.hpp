@@ -5,7 +5,9 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
+#include "harness/analysis/matrix/matrix_axis.hpp"
 #include "harness/analysis/matrix/matrix_quantity.hpp"
 
 namespace plumb::analysis {
@@ -31,5 +33,22 @@ struct MatrixCell {
 [[nodiscard]] MatrixCell relative_cell(MatrixCell cell,
                                        const MatrixCell& reference,
                                        const std::string& name);
+
+/// Value of one model of one run, in one mode and by one kind of bound.
+struct MatrixSample {
+  Coordinates place;
+  std::size_t run = 0;
+  const ModelInstance* instance = nullptr;  ///< of the runs
+  MatrixValue value;
+};
+
+/// Evaluates a query for every model of every run, without what `only` leaves out. The samples
+/// refer to the runs. Throws Error{kUser} if nothing is left, naming what there is.
+[[nodiscard]] std::vector<MatrixSample> collect_samples(std::span<const MatrixRun> runs,
+                                                        const MatrixQuery& query);
+
+/// Lists the places of samples on an axis: numbers by size, names in the order in which they occur.
+[[nodiscard]] std::vector<std::string> list_places(std::span<const MatrixSample> samples,
+                                                   Axis axis);
 
 }  // namespace plumb::analysis

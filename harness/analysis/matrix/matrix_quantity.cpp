@@ -8,7 +8,7 @@
 #include <iterator>
 #include <utility>
 
-#include "harness/results/execution_mode.hpp"
+#include "harness/results/execution.hpp"
 
 namespace plumb::analysis {
 namespace {

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/analysis/bounds/execution_time.hpp"
 #include "harness/analysis/bounds/model_bounds.hpp"
 #include "harness/analysis/whatif/what_if.hpp"
 

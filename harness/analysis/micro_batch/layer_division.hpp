@@ -3,14 +3,48 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "harness/analysis/bounds/result_set.hpp"
+#include "harness/base/units.hpp"
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/results/division/divided_variant.hpp"
 
 namespace plumb::analysis {
+
+/// Lists the sizes of parts that a policy allows, ascending.
+[[nodiscard]] std::vector<std::int64_t> batch_sizes(results::BatchPolicy policy,
+                                                    std::int64_t batch);
+
+/// One way to execute a layer on a part of a batch.
+struct PartKernel {
+  std::int64_t batch = 1;
+  Seconds time{};
+  Bytes workspace;
+  std::string variant;
+};
+
+/// Division of a batch into parts that are executed one after the other. They share a workspace.
+struct BatchDivision {
+  std::vector<PartKernel> parts;  ///< largest first
+  Seconds time{};                 ///< the sum
+  Bytes workspace;                ///< the largest
+};
+
+/// Finds the fastest division of a batch whose parts all keep the workspace within `cap`. Kernels
+/// say which sizes there are. This is the dynamic programme WR of µ-cuDNN (arXiv 1804.04806,
+/// section 3.2). Absent: no division fits.
+[[nodiscard]] std::optional<BatchDivision> fastest_division(std::span<const PartKernel> kernels,
+                                                            std::int64_t batch,
+                                                            Bytes cap);
+
+/// Finds all divisions that are not beaten in both time and workspace, by ascending workspace and
+/// so by descending time. This is the desirable set of WD (section 3.3).
+[[nodiscard]] std::vector<BatchDivision> desirable_divisions(std::span<const PartKernel> kernels,
+                                                             std::int64_t batch);
 
 /// Fastest way to execute a convolution or its gradient, in parts of its batch or as a whole, under
 /// a cap of workspace.
@@ -41,5 +75,25 @@ struct LayerDivision {
 [[nodiscard]] LayerDivision divide_layer(const ResultSet& results,
                                          const model::LayerSpec& spec,
                                          const results::DivisionRule& rule);
+
+/// One choice of a layer: what it takes, and the workspace that it holds.
+struct WorkspaceChoice {
+  Seconds time{};
+  Bytes workspace;
+};
+
+/// One choice for each layer, whose workspaces together fit.
+struct WorkspaceAssignment {
+  std::vector<std::size_t> choices;  ///< index into each layer's choices
+  Seconds time{};                    ///< the sum
+  Bytes workspace;                   ///< the sum
+};
+
+/// Finds the fastest choice of every layer within a total workspace. This is the integer programme
+/// WD of µ-cuDNN (arXiv 1804.04806, section 3.3), solved exactly. Layers do not share memory here:
+/// WD divides one total among them. Absent: even the smallest choices do not fit, or a layer has
+/// none.
+[[nodiscard]] std::optional<WorkspaceAssignment> assign_workspaces(
+    std::span<const std::vector<WorkspaceChoice>> layers, Bytes total);
 
 }  // namespace plumb::analysis

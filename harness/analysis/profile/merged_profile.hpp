@@ -7,10 +7,18 @@
 #include <tuple>
 #include <vector>
 
-#include "harness/analysis/profile/dated_profile.hpp"
+#include "harness/base/timestamp.hpp"
 #include "harness/results/profile/named_profile.hpp"
 
 namespace plumb::analysis {
+
+/// Profile with what is known of its run.
+struct DatedProfile {
+  Timestamp started{};      ///< of the run
+  std::string system;       ///< see system_id()
+  std::string environment;  ///< its identity: system, stack, threads and method
+  results::StoredProfile stored;
+};
 
 /// Adds the blocks and samples of another process to a profile of the same model, mode and stack.
 /// The rate becomes the mean over blocks of both. Throws Error{kRefused} for another model, mode or
@@ -41,5 +49,10 @@ class RunMerger {
   std::size_t blocks_;  ///< of a run
   std::map<Key, results::NamedProfile> profiles_;
 };
+
+/// Counts the samples of a profile by step, function and block. `names` has all their addresses.
+/// What describes the model is left to the caller.
+[[nodiscard]] results::NamedProfile name_samples(const results::SampledProfile& samples,
+                                                 results::CodeNames names);
 
 }  // namespace plumb::analysis

@@ -10,9 +10,9 @@
 #include <random>
 #include <utility>
 
-#include "harness/analysis/profile/profile_summary.hpp"
+#include "harness/analysis/profile/profile_shares.hpp"
 #include "harness/base/error.hpp"
-#include "harness/results/profile/code_names.hpp"
+#include "harness/results/profile/code_listing.hpp"
 
 namespace plumb::analysis {
 namespace {

@@ -5,11 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "harness/analysis/profile/listed_code.hpp"
+#include "harness/analysis/profile/function_growth.hpp"
 #include "harness/analysis/profile/profile_shares.hpp"
-#include "harness/analysis/profile/profile_summary.hpp"
 #include "harness/results/json_object.hpp"
-#include "harness/results/profile/listing_json.hpp"
 #include "harness/results/profile/profile_json.hpp"
 
 namespace plumb::analysis {

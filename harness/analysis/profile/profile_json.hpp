@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "harness/analysis/profile/profile_difference.hpp"
-#include "harness/analysis/report/json_document.hpp"
+#include "harness/analysis/report/run_json.hpp"
 #include "harness/results/profile/named_profile.hpp"
 
 namespace plumb::analysis {

@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "harness/analysis/compare/run_comparison.hpp"
 #include "harness/analysis/profile/explained_metrics.hpp"
-#include "harness/results/execution_mode.hpp"
+#include "harness/model/graph/graph.hpp"
+#include "harness/results/execution.hpp"
 
 namespace plumb::analysis {
 
@@ -45,5 +47,10 @@ struct ProfilingChoice {
     std::vector<ChangedMetric> changed,
     std::span<const ChangedMetric> not_changed,
     const std::map<std::string, std::vector<std::string>>& models_of_layers);
+
+/// Chooses what is profiled to explain a comparison of two runs, and controls. `graphs` are those
+/// of the runs' models, by subject. Pure.
+[[nodiscard]] ProfilingChoice choose_comparison_profiling(
+    const RunComparison& comparison, const std::map<std::string, const model::Graph*>& graphs);
 
 }  // namespace plumb::analysis

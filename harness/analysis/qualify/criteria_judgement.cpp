@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "harness/analysis/qualify/qualification_evidence.hpp"
-#include "harness/base/name_pattern.hpp"
+#include "harness/base/name_match.hpp"
 
 namespace plumb::analysis {
 namespace {

@@ -10,12 +10,62 @@
 
 #include "harness/analysis/compare/environment_difference.hpp"
 #include "harness/analysis/compare/finding.hpp"
-#include "harness/analysis/compare/rounds/round_evidence.hpp"
+#include "harness/analysis/compare/metric_test.hpp"
+#include "harness/analysis/compare/rounds/round_comparison.hpp"
 #include "harness/analysis/explain/function_finding.hpp"
-#include "harness/analysis/qualify/qualification_criteria.hpp"
 #include "harness/results/run.hpp"
 
 namespace plumb::analysis {
+
+/// Acceptance criteria of an upgrade, fixed before the run. Ratios are relative changes: 0.02 is
+/// 2%. A growth counts only where it is also as large as its minimum.
+struct QualificationCriteria {
+  /// Excuse for one case, for a limited time.
+  struct Waiver {
+    std::string match;                         ///< a case's name; '*' stands for any characters
+    std::string reason;                        ///< why it is acceptable
+    std::string who;                           ///< who answers for it
+    std::string expires;                       ///< last day it holds: "2027-01-31"
+    bool expired = false;                      ///< on the day of the qualification
+    std::vector<std::string> applied_to = {};  ///< cases that it covered in this qualification
+  };
+
+  std::string file;    ///< empty: the defaults
+  std::string sha256;  ///< of the file; empty with the defaults
+  double model_slowdown = 0.02;
+  double geometric_mean = 0.995;  ///< of the speed-ups of all models in one mode, at least
+  double layer_slowdown = 0.10;
+  bool new_unsupported = false;  ///< whether a case may be lost
+  double memory_growth = 0.05;
+  double memory_minimum_bytes = 1 << 20;
+  double creation_growth = 0.20;
+  double creation_minimum_seconds = 0.001;
+  double first_call_growth = 0.20;
+  double first_call_minimum_seconds = 0.001;
+  double control_drift =
+      0.10;  ///< that a control may differ by within a round; see control_drift()
+  std::optional<double> maximum_error;  ///< of an output, relative to max|reference|
+  std::vector<Waiver> waivers;
+};
+
+/// State of a criterion after a qualification.
+enum class CriterionState {
+  kMet,
+  kFailed,
+  kWaived,  ///< failed, in cases that waivers cover
+  kOpen,    ///< neither shown nor excluded
+  kNotMeasured,
+};
+[[nodiscard]] std::string_view to_text(CriterionState state);
+
+/// Result of one criterion.
+struct CriterionResult {
+  std::string criterion;  ///< "model_slowdown", as in the file
+  std::string limit;      ///< "at most +2%"
+  CriterionState state = CriterionState::kOpen;
+  std::string found;               ///< a sentence with the numbers
+  std::vector<std::string> cases;  ///< that fail it, or stay open
+};
 
 /// Answer to "may we upgrade?".
 enum class QualificationVerdict { kApprove, kApproveWithExceptions, kReject, kNotEnoughEvidence };
@@ -106,5 +156,30 @@ struct Qualification {
 [[nodiscard]] std::string to_json(const Qualification& qualification);
 /// Parses what to_json() wrote. Throws Error{kUser} that names what is wrong.
 [[nodiscard]] Qualification qualification_from_json(std::string_view json);
+
+/// Times of one regressed layer, measured by fresh processes of both sides.
+struct ReplayTimes {
+  std::string chosen;            ///< the baseline's choice
+  std::string candidate_chosen;  ///< what regressed: the candidate's
+  std::string replayed;          ///< the same variant of the candidate; empty: it has none
+  PairedSamples replay;          ///< `chosen` by the baseline, `replayed` by the candidate
+  std::string baseline_best;     ///< fastest variant of each
+  std::string candidate_best;
+  PairedSamples best;
+};
+
+/// Finds the baseline's choice among a candidate's variants: by its text, else by family and
+/// instruction set of its name. Empty: there is none.
+[[nodiscard]] std::string same_variant(const std::string& chosen,
+                                       const std::vector<std::string>& variants);
+
+/// Determines by test why a layer regressed. If the candidate lacks the baseline's implementation,
+/// it was removed. The kernel changed if at least half of the regression (on the logarithm) shows
+/// in that implementation. If less shows, the heuristic changed, or the regression was not seen
+/// again where the candidate chooses the same. The bound is worse if at least half of the
+/// regression shows in the fastest variants. Where a 95% interval allows more and less than half,
+/// it is undecided. Pure.
+[[nodiscard]] PinnedVariantCheck judge_replay(const ReplayTimes& times,
+                                              const MetricComparison& regression);
 
 }  // namespace plumb::analysis

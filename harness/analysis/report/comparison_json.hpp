@@ -4,7 +4,9 @@
 #include <span>
 
 #include "harness/analysis/qualify/qualification.hpp"
+#include "harness/analysis/report/bisection.hpp"
 #include "harness/analysis/report/comparison_report.hpp"
+#include "harness/analysis/report/qualification_report.hpp"
 #include "harness/analysis/report/run_json.hpp"
 
 namespace plumb::analysis {
@@ -17,5 +19,18 @@ namespace plumb::analysis {
 
 /// Returns a comparison of two runs. The store keeps it, and `plumb compare --json` prints it.
 [[nodiscard]] Json comparison_document(const RunComparisonReport& report);
+
+/// Returns a search as `plumb bisect --json` prints it.
+[[nodiscard]] Json bisection_document(const Bisection& bisection);
+
+/// Returns a step of a search, as documents and the records of searches have it.
+[[nodiscard]] Json step_json(const BisectionStep& step, const Bisection& bisection);
+
+/// Reads back a step of a search along the same line. Throws Error{kUser} that names
+/// the field at fault.
+[[nodiscard]] BisectionStep step_from_json(const nlohmann::json& document);
+
+/// Returns a noise report. The store keeps it, and `plumb calibrate --json` prints it.
+[[nodiscard]] Json noise_document(const NoiseReport& report);
 
 }  // namespace plumb::analysis

@@ -4,17 +4,35 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "harness/analysis/bounds/bounds.hpp"
 #include "harness/analysis/compare/environment_difference.hpp"
 #include "harness/analysis/compare/rounds/boot_comparison.hpp"
 #include "harness/analysis/compare/run_comparison.hpp"
 #include "harness/analysis/explain/function_finding.hpp"
-#include "harness/analysis/report/excluded_metrics.hpp"
-#include "harness/results/labels/commit_link.hpp"
+#include "harness/results/exclusion.hpp"
+#include "harness/results/labels/run_labels.hpp"
 #include "harness/results/run.hpp"
 
 namespace plumb::analysis {
+
+/// Exclusion of a suite with what it covers in one comparison.
+struct AppliedExclusion {
+  results::Exclusion exclusion;
+  bool expired = false;
+  std::vector<MetricComparison> metrics;  ///< left out of the verdict; none if it is expired
+};
+
+/// Takes the metrics that exclusions cover out of a comparison, and concludes from the rest. If
+/// nothing is left that decides, the comparison is inconclusive. `day` is that of the candidate.
+/// Returns all exclusions, the expired ones too. Pure.
+[[nodiscard]] std::vector<AppliedExclusion> apply_exclusions(
+    const std::vector<results::Exclusion>& exclusions,
+    std::string_view day,
+    const ComparisonLimits& limits,
+    RunComparison& comparison);
 
 /// Raw times of a metric that changed, as each run measured them.
 struct MetricSamples {
@@ -63,6 +81,25 @@ struct RunComparisonReport {
   std::optional<ComparisonSource> source;
   std::optional<ComparedBoots> boots;
   results::CommitLink commits = {};  ///< addresses of what the labels name
+};
+
+/// Places of layer keys in models, collected layer by layer.
+class LayerPlaces {
+ public:
+  /// Adds a place of a key: a layer of a model, or the first of the layers that it fuses.
+  void add(const model::LayerKey& key, const model::Layer& layer, const ModelInstance& model);
+  /// Adds all layers of a model that compute.
+  void add_layers(const model::Graph& graph, const ModelInstance& model);
+
+  /// Returns a text for each key: "conv1 of lenet, batch 1, f32, and 2 more".
+  [[nodiscard]] std::map<std::string, std::string> texts() const;
+
+ private:
+  struct Place {
+    std::string first;
+    std::size_t count = 0;
+  };
+  std::map<std::string, Place> places_;
 };
 
 }  // namespace plumb::analysis

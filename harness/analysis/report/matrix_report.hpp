@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "harness/analysis/matrix/matrix.hpp"
-#include "harness/analysis/matrix/matrix_view.hpp"
-#include "harness/analysis/matrix/pareto_front.hpp"
+#include "harness/analysis/matrix/matrix_axis.hpp"
 
 namespace plumb::analysis {
 

@@ -1,17 +1,199 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/analysis/report/run_json.hpp"
 
-#include "harness/analysis/report/limits_json.hpp"
-#include "harness/analysis/report/run_kind.hpp"
-#include "harness/analysis/report/what_if_json.hpp"
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/analysis/bounds/model_partition.hpp"
+#include "harness/analysis/limits/batch_curve.hpp"
+#include "harness/analysis/limits/model_limits.hpp"
+#include "harness/analysis/report/run_report.hpp"
+#include "harness/analysis/whatif/mode_facts.hpp"
+#include "harness/analysis/whatif/what_if.hpp"
+#include "harness/analysis/whatif/what_if_input.hpp"
 #include "harness/base/timestamp.hpp"
-#include "harness/base/work_clock.hpp"
-#include "harness/loadgen/mlperf/mlperf_words.hpp"
+#include "harness/loadgen/mlperf/mlperf_log.hpp"
 #include "harness/results/execution.hpp"
 #include "harness/results/labels/run_labels.hpp"
 
 namespace plumb::analysis {
+
+Json new_document() {
+  return Json{{"schema_version", kJsonSchemaVersion}};
+}
+
+std::string document_text(const Json& document) {
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+Json seconds_or_null(const std::optional<Seconds>& value) {
+  return value ? Json(value->count()) : Json();
+}
+
+Json bytes_or_null(const std::optional<Bytes>& value) {
+  return value ? Json(value->value) : Json();
+}
+
+Json text_or_null(const std::string& text) {
+  return text.empty() ? Json() : Json(text);
+}
+
 namespace {
+
+Json limit_or_null(const std::optional<Limit>& limit) {
+  return limit ? Json(to_text(*limit)) : Json();
+}
+
+/// Returns what binds a model and each of its steps, the slowest step first.
+[[nodiscard]] Json limits_json(const model::Graph& graph, const ModelLimits& limits) {
+  Json shares = Json::object();
+  for (const Limit limit : kLimits) {
+    shares[std::string(to_text(limit))] = limits.share(limit);
+  }
+  Json steps = Json::array();
+  for (const StepLimit& step : limits.steps) {
+    steps.push_back({{"name", name_of(graph, step.layers)},
+                     {"layers", step.layers},
+                     {"key", step.key.text},
+                     {"seconds", step.seconds.count()},
+                     {"limit", limit_or_null(step.limit)},
+                     {"operations_per_byte", number_or_null(step.intensity)},
+                     {"peak_share", number_or_null(step.peak_share)},
+                     {"bandwidth_share", number_or_null(step.bandwidth_share)},
+                     {"block_use", number_or_null(step.block_use)},
+                     {"padded_key", text_or_null(step.padded.text)},
+                     {"padded_seconds", seconds_or_null(step.padded_seconds)},
+                     {"waves", number_or_null(step.waves)},
+                     {"idle_in_last_wave", number_or_null(step.idle_in_last_wave())}});
+  }
+  return {{"limit", limit_or_null(limits.limit)},
+          {"operations", limits.operations.value},
+          {"compulsory_bytes", limits.compulsory.value},
+          {"operations_per_byte", number_or_null(limits.intensity)},
+          {"ridge_operations_per_byte", number_or_null(limits.ridge)},
+          {"time_shares", shares},
+          {"steps", steps}};
+}
+
+/// Returns the curves of models that were executed at several batches, each with its knee.
+[[nodiscard]] Json batches_json(std::span<const ModelBounds> models) {
+  Json curves = Json::array();
+  for (const BatchCurve& curve : compute_batch_curves(models)) {
+    Json points = Json::array();
+    for (const BatchCurve::Point& point : curve.points) {
+      points.push_back({{"batch", point.batch},
+                        {"seconds", point.seconds.count()},
+                        {"low", point.interval.low.count()},
+                        {"high", point.interval.high.count()},
+                        {"inputs_per_second", point.throughput()}});
+    }
+    curves.push_back({{"model", curve.model},
+                      {"dtype", curve.dtype},
+                      {"dims", curve.dims},
+                      {"mode", curve.mode},
+                      {"knee", number_or_null(curve.knee)},
+                      {"points", points}});
+  }
+  return curves;
+}
+
+/// Returns how many graphs of each model were captured, what they hold and what they save.
+[[nodiscard]] Json captured_graphs_json(std::span<const ModelBounds> models) {
+  Json rows = Json::array();
+  for (const CapturedGraphs& sum : sum_captured_graphs(models)) {
+    rows.push_back({{"model", sum.model},
+                    {"dtype", sum.dtype},
+                    {"graphs", sum.graphs},
+                    {"memory_bytes", sum.memory.value},
+                    {"saved_seconds", sum.saved.count()}});
+  }
+  return rows;
+}
+
+/// Returns what somebody must know who switches a change on.
+Json circumstances_json(const WhatIfResult& result) {
+  Json settings = Json::array();
+  for (const ModeSetting& each : settings_of(result.execution_mode)) {
+    settings.push_back(
+        {{"option", each.option}, {"framework", each.framework}, {"setting", each.setting}});
+  }
+  return {{"applies", result.applies},
+          {"combination", result.combination},
+          {"accuracy", accuracy_class(result.execution_mode)},
+          {"settings", settings},
+          {"not_judged", text_or_null(result.not_judged)},
+          {"realised_baseline_memory_bytes", bytes_or_null(result.realised_baseline_memory)},
+          {"realised_memory_bytes", bytes_or_null(result.realised_memory)},
+          {"realised_difference", number_or_null(result.realised_difference)}};
+}
+
+/// Returns a what-if as an object of the contract of `plumb whatif`.
+[[nodiscard]] Json what_if_json(const WhatIfResult& result) {
+  Json layers = Json::array();
+  for (const auto& saving : result.layers) {
+    layers.push_back({{"layer", saving.layer},
+                      {"key", saving.key.text},
+                      {"before_seconds", saving.before.count()},
+                      {"after_seconds", saving.after.count()},
+                      {"change", saving.change}});
+  }
+  Json row{
+      {"name", result.name},
+      {"mode", result.mode},
+      {"baseline_seconds", seconds_or_null(result.baseline)},
+      {"predicted_seconds", seconds_or_null(result.predicted)},
+      {"predicted_speedup", number_or_null(result.predicted_speedup)},
+      {"execution_mode", text_or_null(result.execution_mode)},
+      {"baseline_mode", result.baseline_mode},
+      {"realised_baseline_seconds", seconds_or_null(result.realised_baseline)},
+      {"realised_seconds", seconds_or_null(result.realised)},
+      {"realised_speedup", number_or_null(result.realised_speedup)},
+      {"prediction_error", result.prediction_error ? Json(result.prediction_error->share) : Json()},
+      {"layers", layers},
+      {"prerequisites", result.prerequisites},
+      {"predicted_saving_seconds", seconds_or_null(predicted_saving(result))},
+      {"basis", result.of_plans ? "plans" : "layers"},
+      {"command", result.command}};
+  const auto add_interval = [&](const std::string& prefix, auto known, double low, double high) {
+    if (known) {
+      row[prefix + "low"] = low;
+      row[prefix + "high"] = high;
+    }
+  };
+  const auto add_times =
+      [&](const std::string& prefix, const auto& time, const measure::Interval& within) {
+        add_interval(prefix, time.has_value(), within.low.count(), within.high.count());
+      };
+  add_times("baseline_", result.baseline, result.baseline_interval);
+  add_times("", result.predicted, result.predicted_interval);
+  add_times("realised_baseline_", result.realised_baseline, result.realised_baseline_interval);
+  add_times("realised_", result.realised, result.realised_interval);
+  const PredictionError error = result.prediction_error.value_or(PredictionError{});
+  add_interval("prediction_error_", result.prediction_error.has_value(), error.low, error.high);
+  if (const std::optional<measure::MeasuredTime> saving = saving_with_interval(result)) {
+    row["predicted_saving_low"] = saving->interval.low.count();
+    row["predicted_saving_high"] = saving->interval.high.count();
+  }
+  if (!result.why_not.empty()) {
+    row["why_not"] = result.why_not;
+  }
+  row.update(circumstances_json(result));
+  return row;
+}
+
+/// Returns the levels from a model's time now to its bound.
+[[nodiscard]] Json waterfall_json(const std::vector<WaterfallLevel>& levels) {
+  Json rows = Json::array();
+  for (const WaterfallLevel& level : levels) {
+    rows.push_back({{"name", level.name},
+                    {"what", level.what},
+                    {"seconds", level.time.median.count()},
+                    {"low", level.time.interval.low.count()},
+                    {"high", level.time.interval.high.count()}});
+  }
+  return rows;
+}
 
 Json instance_json(const ModelInstance& instance) {
   Json result{{"model", instance.model},

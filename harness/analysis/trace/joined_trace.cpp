@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "harness/analysis/trace/call_shape.hpp"
-#include "harness/analysis/trace/operator_names.hpp"
 
 namespace plumb::analysis {
 namespace {

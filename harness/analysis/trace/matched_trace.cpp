@@ -17,8 +17,6 @@
 #include <vector>
 
 #include "harness/analysis/trace/call_shape.hpp"
-#include "harness/analysis/trace/matched_call.hpp"
-#include "harness/analysis/trace/operator_names.hpp"
 
 namespace plumb::analysis {
 namespace {

@@ -4,9 +4,8 @@
 #include <string_view>
 
 #include "harness/analysis/bounds/model_partition.hpp"
-#include "harness/analysis/whatif/f32_price.hpp"
-#include "harness/analysis/whatif/mode_price.hpp"
-#include "harness/analysis/whatif/what_if_rows.hpp"
+#include "harness/analysis/whatif/mode_facts.hpp"
+#include "harness/analysis/whatif/what_if.hpp"
 
 namespace plumb::analysis {
 namespace {

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "harness/analysis/bounds/model_partition.hpp"
-#include "harness/analysis/whatif/what_if_rows.hpp"
+#include "harness/analysis/whatif/what_if.hpp"
 
 namespace plumb::analysis {
 

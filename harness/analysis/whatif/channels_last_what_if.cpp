@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "harness/analysis/whatif/what_if_rows.hpp"
+#include "harness/analysis/whatif/what_if.hpp"
 
 namespace plumb::analysis {
 namespace {

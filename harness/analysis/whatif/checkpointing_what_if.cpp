@@ -5,8 +5,8 @@
 #include <map>
 #include <optional>
 
-#include "harness/analysis/whatif/what_if_rows.hpp"
-#include "harness/model/graph/graph_memory.hpp"
+#include "harness/analysis/whatif/what_if.hpp"
+#include "harness/model/graph/graph.hpp"
 #include "harness/rewrite/gradient/checkpointed_graph.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
 

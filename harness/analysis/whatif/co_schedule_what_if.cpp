@@ -3,7 +3,7 @@
 
 #include "harness/analysis/bounds/model_partition.hpp"
 #include "harness/analysis/coschedule/co_schedule.hpp"
-#include "harness/analysis/whatif/what_if_rows.hpp"
+#include "harness/analysis/whatif/what_if.hpp"
 
 namespace plumb::analysis {
 

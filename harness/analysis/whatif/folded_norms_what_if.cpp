@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "harness/analysis/whatif/what_if_rows.hpp"
+#include "harness/analysis/whatif/what_if.hpp"
 #include "harness/rewrite/gradient/folded_norms.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
 

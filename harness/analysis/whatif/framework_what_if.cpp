@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "harness/analysis/whatif/what_if_rows.hpp"
+#include "harness/analysis/whatif/what_if.hpp"
 
 namespace plumb::analysis {
 

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "harness/analysis/bounds/model_partition.hpp"
-#include "harness/analysis/whatif/what_if_rows.hpp"
+#include "harness/analysis/whatif/what_if.hpp"
 #include "harness/rewrite/rewrite.hpp"
 
 namespace plumb::analysis {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/whatif/what_if_rows.hpp"
+#include "harness/analysis/whatif/what_if.hpp"
 
 namespace plumb::analysis {
 

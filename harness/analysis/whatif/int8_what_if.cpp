@@ -4,9 +4,9 @@
 #include <map>
 
 #include "harness/analysis/bounds/model_partition.hpp"
-#include "harness/analysis/whatif/f32_price.hpp"
-#include "harness/analysis/whatif/what_if_rows.hpp"
-#include "harness/model/key/quantized_product.hpp"
+#include "harness/analysis/whatif/mode_facts.hpp"
+#include "harness/analysis/whatif/what_if.hpp"
+#include "harness/model/key/product_kind.hpp"
 #include "harness/rewrite/quantized_graph.hpp"
 #include "harness/rewrite/types/typed_graph.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "harness/analysis/bounds/model_partition.hpp"
 #include "harness/analysis/micro_batch/layer_division.hpp"
-#include "harness/analysis/whatif/what_if_rows.hpp"
+#include "harness/analysis/whatif/what_if.hpp"
 
 namespace plumb::analysis {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "harness/analysis/bounds/model_partition.hpp"
-#include "harness/analysis/limits/padded_layer.hpp"
-#include "harness/analysis/whatif/what_if_rows.hpp"
+#include "harness/analysis/limits/model_limits.hpp"
+#include "harness/analysis/whatif/what_if.hpp"
 
 namespace plumb::analysis {
 namespace {

@@ -6,9 +6,9 @@
 #include <optional>
 #include <set>
 
-#include "harness/analysis/coschedule/step_needs.hpp"
-#include "harness/analysis/whatif/what_if_rows.hpp"
-#include "harness/model/key/update_layer.hpp"
+#include "harness/analysis/coschedule/co_schedule.hpp"
+#include "harness/analysis/whatif/what_if.hpp"
+#include "harness/model/key/gradient_layer.hpp"
 
 namespace plumb::analysis {
 namespace {

@@ -7,14 +7,17 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "harness/analysis/bounds/bounds.hpp"
 #include "harness/analysis/bounds/model_instance.hpp"
 #include "harness/analysis/bounds/model_partition.hpp"
 #include "harness/analysis/bounds/result_set.hpp"
-#include "harness/analysis/coschedule/thread_scaling.hpp"
+#include "harness/analysis/coschedule/co_schedule.hpp"
+#include "harness/measure/sample_summary.hpp"
 #include "harness/model/graph/graph.hpp"
 #include "harness/results/division/divided_variant.hpp"
-#include "harness/results/trace/traced_losses.hpp"
+#include "harness/results/trace/executed_trace.hpp"
 
 namespace plumb::analysis {
 
@@ -49,5 +52,65 @@ class WhatIfInput {
   mutable std::map<std::string, model::Graph, std::less<>> typed_;
   mutable std::map<std::pair<std::string, PartitionMode>, ModelPartition> partitions_;
 };
+
+/// Distance of a predicted saving from the realised one, as a share of the realised baseline.
+struct PredictionError {
+  double share = 0.0;  ///< |predicted saving − realised saving|
+  double low = 0.0;    ///< 95%; 0: by their intervals, both savings may be equal
+  double high = 0.0;
+};
+
+/// Answer to "what would this change of mode bring?".
+struct WhatIfResult {
+  std::string name;  ///< of the row in the table of what-ifs
+  std::string mode;  ///< what would be switched on, in words
+  std::optional<Seconds> baseline;
+  measure::Interval baseline_interval{};
+  std::optional<Seconds> predicted;
+  measure::Interval predicted_interval{};
+  std::optional<double> predicted_speedup;  ///< baseline ÷ predicted
+  struct LayerSaving {
+    std::string layer;
+    model::LayerKey key;
+    Seconds before{};
+    Seconds after{};
+    std::string change;  ///< "jit:avx2 → brgconv:avx512_core"
+  };
+  /// The largest saving comes first. In sum they are the predicted saving.
+  std::vector<LayerSaving> layers;
+  bool of_plans = false;  ///< both times are prices of executed plans, not sums of hot layers
+  std::vector<std::string> prerequisites;
+  std::string why_not;         ///< non-empty: no prediction, and why
+  bool applies = true;         ///< false: `why_not` says what the model or the run is not
+  bool combination = false;    ///< of several what-ifs, found by a search
+  std::string execution_mode;  ///< the mode that switches it on (docs/reference/execution.md);
+                               ///< empty: none does
+  std::string baseline_mode = "plain";       ///< the mode without it
+  bool plans_tell = true;                    ///< the prices of executed plans hold what it changes
+  std::optional<Seconds> realised_baseline;  ///< end to end without it; absent: not executed
+  measure::Interval realised_baseline_interval{};
+  std::optional<Seconds> realised;  ///< end to end with it switched on
+  measure::Interval realised_interval{};
+  std::optional<double> realised_speedup;  ///< realised_baseline ÷ realised
+  std::optional<PredictionError> prediction_error;
+  std::string not_judged;  ///< non-empty: why a realised saving says nothing of the prediction
+  std::optional<Bytes> realised_baseline_memory;
+  std::optional<Bytes> realised_memory;
+  std::optional<double> realised_difference;  ///< of the outputs from the baseline's, relative to
+                                              ///< the largest; absent: nothing compared
+  std::string command;  ///< that executes the model with the change switched on
+};
+
+/// Returns the baseline less the predicted time. Absent: there is no prediction.
+[[nodiscard]] std::optional<Seconds> predicted_saving(const WhatIfResult& result);
+
+/// Returns the predicted saving with its interval: the half intervals of both times add as the root
+/// of the sum of squares.
+[[nodiscard]] std::optional<measure::MeasuredTime> saving_with_interval(const WhatIfResult& result);
+
+/// Fills in both times, their intervals and the speed-up, and sorts the savings, largest first.
+void conclude(WhatIfResult& result,
+              const measure::MeasuredTime& baseline,
+              const measure::MeasuredTime& predicted);
 
 }  // namespace plumb::analysis

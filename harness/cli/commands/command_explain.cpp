@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/encoding.hpp"
 #include "harness/base/error.hpp"
-#include "harness/base/json_text.hpp"
-#include "harness/base/nearest_name.hpp"
+#include "harness/base/name_match.hpp"
 #include "harness/cli/command.hpp"
 #include "reporting/glossary/glossary.hpp"
 

@@ -14,15 +14,15 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
-#include "harness/base/whole_file.hpp"
+#include "harness/base/file_io.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/serve/run_history.hpp"
 #include "harness/session/stored/stored_history.hpp"
 #include "harness/suite/suite.hpp"
 #include "harness/terminal/standard_output.hpp"
 #include "reporting/exchange/exchange_formats.hpp"
-#include "reporting/prometheus/label_text.hpp"
-#include "reporting/prometheus/open_metrics.hpp"
+#include "reporting/prometheus/gauge_family.hpp"
+#include "reporting/prometheus/metric_families.hpp"
 
 namespace plumb::cli {
 namespace {

@@ -14,13 +14,12 @@
 #include <utility>
 
 #include "harness/base/digest.hpp"
+#include "harness/base/encoding.hpp"
 #include "harness/base/error.hpp"
-#include "harness/base/json_text.hpp"
 #include "harness/base/ulid.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/run_options.hpp"
 #include "harness/importers/imported_run.hpp"
-#include "harness/importers/key_mapping.hpp"
 #include "harness/importers/result_files.hpp"
 #include "harness/session/work/suite_models.hpp"
 #include "harness/store/store.hpp"

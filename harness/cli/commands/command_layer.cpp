@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
-#include "harness/base/whole_file.hpp"
+#include "harness/base/file_io.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/option_checks.hpp"
 #include "harness/model/key/layer_spec.hpp"
@@ -24,10 +24,9 @@
 #include "harness/session/host/worker_choice.hpp"
 #include "harness/session/work/profiling_pass.hpp"
 #include "harness/terminal/messages.hpp"
-#include "harness/worker/protocol/reproducer.hpp"
+#include "harness/worker/protocol/requests.hpp"
 #include "harness/worker/protocol/worker_setup.hpp"
 #include "reporting/content/run/documents.hpp"
-#include "reporting/content/run/reproducer_documents.hpp"
 
 namespace plumb::cli {
 namespace {

@@ -7,11 +7,14 @@
 #include <charconv>
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 
+#include "harness/base/encoding.hpp"
 #include "harness/base/error.hpp"
-#include "harness/base/whole_file.hpp"
+#include "harness/base/file_io.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/option_checks.hpp"
+#include "harness/cli/run_options.hpp"
 #include "harness/model/onnx/weights.hpp"
 #include "harness/rewrite/gradient/frozen_values.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
@@ -19,7 +22,7 @@
 #include "harness/session/zoo/zoo_models.hpp"
 #include "harness/terminal/messages.hpp"
 #include "reporting/content/run/documents.hpp"
-#include "reporting/content/run/training_document.hpp"
+#include "reporting/content/run/training_documents.hpp"
 #include "suites/zoo/zoo.hpp"
 
 namespace plumb::cli {
@@ -186,6 +189,25 @@ void add_model(CLI::App& app, CommandContext& context) {
                       "fill in seeded random weights, so that any runtime can run it");
   exporting->add_option("--seed", options->seed, "seed of the weights")->capture_default_str();
   exporting->callback([options] { export_model(*options); });
+}
+
+void add_suite(CLI::App& app, CommandContext& context) {
+  CLI::App* const suite = app.add_subcommand("suite", "show suites");
+  suite->require_subcommand(1);
+  const auto choice = std::make_shared<SuiteChoice>();
+  CLI::App* const show =
+      suite->add_subcommand("show", "the suite as it runs: every default explicit");
+  add_suite_choice(*show, *choice);
+  // The resolved suite is JSON with and without --json.
+  show->callback([&context, choice] {
+    const suite::ResolvedSuite resolved = chosen_suite(context.models, *choice);
+    nlohmann::json document = nlohmann::json::parse(to_json(resolved));
+    document["schema_version"] = 1;
+    if (!resolved.exclusions.empty()) {
+      document["exclude"] = nlohmann::json::parse(to_json(resolved.exclusions)).at("exclusions");
+    }
+    std::cout << json_text(document, 2) << '\n';
+  });
 }
 
 }  // namespace plumb::cli

@@ -13,8 +13,8 @@
 #include <thread>
 
 #include "harness/base/error.hpp"
+#include "harness/base/file_io.hpp"
 #include "harness/base/timestamp.hpp"
-#include "harness/base/whole_file.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/option_checks.hpp"
 #include "harness/cli/run_options.hpp"

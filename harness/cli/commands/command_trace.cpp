@@ -12,17 +12,17 @@
 #include <vector>
 
 #include "harness/analysis/bounds/bounds.hpp"
-#include "harness/analysis/trace/trace_difference.hpp"
+#include "harness/analysis/trace/trace_report.hpp"
 #include "harness/base/error.hpp"
-#include "harness/base/whole_file.hpp"
+#include "harness/base/file_io.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/cli/commands/traced_execution.hpp"
+#include "harness/cli/commands/model_execution.hpp"
 #include "harness/cli/option_checks.hpp"
 #include "harness/cli/run_options.hpp"
-#include "harness/results/trace/traced_losses.hpp"
+#include "harness/results/trace/executed_trace.hpp"
 #include "harness/session/host/model_export.hpp"
 #include "harness/terminal/messages.hpp"
-#include "reporting/content/run/trace_documents.hpp"
+#include "reporting/content/run/execution_documents.hpp"
 
 namespace plumb::cli {
 namespace {

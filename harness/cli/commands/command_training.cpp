@@ -14,8 +14,8 @@
 #include "harness/rewrite/gradient/checkpointed_graph.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
 #include "harness/session/stored/run_analysis.hpp"
-#include "harness/session/work/model_source.hpp"
-#include "reporting/content/run/training_arithmetic.hpp"
+#include "harness/session/work/session_context.hpp"
+#include "reporting/content/run/training_documents.hpp"
 
 namespace plumb::cli {
 namespace {

@@ -8,14 +8,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <sstream>
 #include <system_error>
 #include <utility>
 
 #include "harness/base/error.hpp"
-#include "harness/importers/symbols/jit_dump.hpp"
-#include "harness/importers/symbols/perf_map.hpp"
+#include "harness/importers/symbols/code_map.hpp"
 
 namespace plumb::importers {
 namespace {
@@ -178,6 +178,42 @@ void CodeFinder::add_debug_file(ElfSymbols& symbols) const {
       symbols.take_functions(std::move(debug));
     }
   }
+}
+
+results::CodeNames read_code_names(const results::SampledProfile& profile,
+                                   const std::vector<std::filesystem::path>& dumps) {
+  CodeFinder finder(profile.mappings, dumps);
+  return read_code_names(profile, finder);
+}
+
+results::CodeNames read_code_names(const results::SampledProfile& profile, CodeFinder& finder) {
+  results::CodeNames names;
+  std::vector<std::uint64_t> addresses;
+  addresses.reserve(profile.samples.size());
+  for (const results::AddressSample& sample : profile.samples) {
+    addresses.push_back(sample.address);
+  }
+  for (const results::CallChain& chain : profile.chains) {
+    for (const std::uint64_t address : chain) {
+      addresses.push_back(address - 1);  // a call may be the last instruction of its function
+    }
+  }
+  std::sort(addresses.begin(), addresses.end());
+  addresses.erase(std::unique(addresses.begin(), addresses.end()), addresses.end());
+  std::map<results::ProfiledFunction, std::uint32_t> numbers;
+  for (const std::uint64_t address : addresses) {
+    const auto [place, added] = numbers.try_emplace(
+        finder.find(address).function, static_cast<std::uint32_t>(names.functions.size()));
+    if (added) {
+      names.functions.push_back(place->first);
+    }
+    names.addresses.emplace_back(address, place->second);
+  }
+  names.problems = finder.problems();
+  if (!finder.has_dumps() && numbers.contains({"", results::kGeneratedImage})) {
+    names.problems.emplace_back("the library wrote no names of the code that it made at run time");
+  }
+  return names;
 }
 
 }  // namespace plumb::importers

@@ -20,9 +20,8 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/units.hpp"
-#include "harness/importers/traces/description_table.hpp"
-#include "harness/importers/traces/nested_calls.hpp"
-#include "harness/importers/traces/trace_formats.hpp"
+#include "harness/importers/traces/trace_file.hpp"
+#include "harness/importers/traces/trace_parts.hpp"
 
 namespace plumb::importers {
 namespace {

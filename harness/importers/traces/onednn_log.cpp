@@ -9,9 +9,8 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/parsed_text.hpp"
-#include "harness/importers/traces/description_table.hpp"
-#include "harness/importers/traces/log_lines.hpp"
-#include "harness/importers/traces/trace_formats.hpp"
+#include "harness/importers/traces/trace_file.hpp"
+#include "harness/importers/traces/trace_parts.hpp"
 
 namespace plumb::importers {
 namespace {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "harness/importers/traces/trace_file.hpp"
+
 #include <fmt/format.h>
 #include <zlib.h>
 
@@ -10,7 +12,6 @@
 #include <streambuf>
 
 #include "harness/base/error.hpp"
-#include "harness/importers/traces/trace_formats.hpp"
 
 namespace plumb::importers {
 namespace {

@@ -8,11 +8,9 @@
 #include <string_view>
 
 #include "harness/base/error.hpp"
-#include "harness/model/key/attention_shape.hpp"
 #include "harness/model/key/gradient_layer.hpp"
-#include "harness/model/key/quantized_product.hpp"
-#include "harness/model/key/recurrent_shape.hpp"
-#include "harness/model/key/update_layer.hpp"
+#include "harness/model/key/product_kind.hpp"
+#include "harness/model/key/sequence_shapes.hpp"
 
 namespace plumb::model {
 namespace {
@@ -257,6 +255,13 @@ LayerCost compute_cost(const LayerSpec& spec) {
     cost.output_bytes += byte_size(output);
   }
   return cost;
+}
+
+double rough_cost(const LayerSpec& spec) {
+  constexpr double kOperationsPerByte = 8.0;
+  const LayerCost cost = compute_cost(spec);
+  const Bytes bytes = cost.input_bytes + cost.weight_bytes + cost.output_bytes;
+  return cost.flops.value + kOperationsPerByte * static_cast<double>(bytes.value);
 }
 
 }  // namespace plumb::model

@@ -23,4 +23,8 @@ struct LayerCost {
 /// Computes the cost of a layer. A view costs nothing.
 [[nodiscard]] LayerCost compute_cost(const LayerSpec& spec);
 
+/// Prices a layer by its spec: its operations, and its bytes at eight operations each. Only for
+/// comparing layers with each other, where none has been measured.
+[[nodiscard]] double rough_cost(const LayerSpec& spec);
+
 }  // namespace plumb::model

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,8 +12,37 @@
 #include <variant>
 #include <vector>
 
-#include "harness/model/key/layer_key.hpp"
 #include "harness/model/key/tensor.hpp"
+
+namespace plumb::model {
+
+/// Identity of what a layer computes: the canonical text of a LayerSpec, version first.
+///
+/// It is one line that names, filters, reproduces and compares layers. `plumb layer 'KEY'` measures
+/// it. How the layer is computed belongs to the variant, and where to the environment.
+struct LayerKey {
+  std::string text;  ///< "v1:conv;in=f32[1,64,56,56],f32[64,64,3,3]c;out=f32[1,64,56,56];…"
+
+  auto operator<=>(const LayerKey&) const = default;
+};
+
+/// Layer that a suite lists by itself, in a shapes file.
+struct ListedLayer {
+  LayerKey key;
+  std::int64_t count = 1;  ///< occurrences where it comes from
+  std::string file;        ///< the shapes file
+
+  auto operator<=>(const ListedLayer&) const = default;
+};
+
+}  // namespace plumb::model
+
+template <>
+struct std::hash<plumb::model::LayerKey> {
+  std::size_t operator()(const plumb::model::LayerKey& key) const noexcept {
+    return std::hash<std::string>{}(key.text);
+  }
+};
 
 namespace plumb::model {
 
@@ -72,5 +103,23 @@ struct LayerSpec {
 /// Parses a key that to_key wrote, in this or any earlier version. Throws Error{kUser}, naming the
 /// field, for anything else. Hostile text is bounded (64 KiB).
 [[nodiscard]] LayerSpec parse_key(const LayerKey& key);
+
+/// Returns the number of images that a convolution, or its gradient, computes one by one, so that
+/// they may be computed in parts. Absent for other layers.
+[[nodiscard]] std::optional<std::int64_t> find_batch(const LayerSpec& spec);
+
+/// Returns whether an operand has a part for each image. Requires find_batch().
+[[nodiscard]] bool has_images(const LayerSpec& spec, std::size_t operand);
+
+/// Returns whether what the parts compute adds up to the layer's results, as gradients of weights
+/// do. The results of others have a part for each image.
+[[nodiscard]] bool adds_parts(const LayerSpec& spec);
+
+/// Lists the layers that add what one part computes to what the parts before it computed, one for
+/// each result. Empty: the parts need no additions.
+[[nodiscard]] std::vector<LayerKey> part_additions(const LayerSpec& spec);
+
+/// Returns the layer of another number of images. Requires find_batch().
+[[nodiscard]] LayerSpec with_batch(LayerSpec spec, std::int64_t batch);
 
 }  // namespace plumb::model

@@ -6,7 +6,7 @@
 #include <onnx/onnx_pb.h>
 
 #include "harness/base/error.hpp"
-#include "harness/base/nearest_name.hpp"
+#include "harness/base/name_match.hpp"
 
 namespace plumb::model {
 namespace {

@@ -8,16 +8,13 @@
 #include <unordered_set>
 
 #include "harness/base/error.hpp"
-#include "harness/base/saturating_sum.hpp"
+#include "harness/base/units.hpp"
 #include "harness/model/onnx/layers/layer_mapping.hpp"
-#include "harness/model/onnx/layers/node_layer.hpp"
-#include "harness/model/onnx/model_limits.hpp"
-#include "harness/model/onnx/node_order.hpp"
 #include "harness/model/onnx/onnx_file.hpp"
 #include "harness/model/onnx/shapes/shape_inference.hpp"
 #include "harness/model/onnx/values/constant_evaluator.hpp"
+#include "harness/model/onnx/values/node_view.hpp"
 #include "harness/model/onnx/values/tensor_data.hpp"
-#include "harness/model/onnx/values/value_origin.hpp"
 
 namespace plumb::model {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "harness/model/graph/graph.hpp"
 #include "harness/model/onnx/dimension_binder.hpp"
-#include "harness/model/onnx/layers/node_layer.hpp"
+#include "harness/model/onnx/layers/layer_mapping.hpp"
 #include "harness/model/onnx/values/node_view.hpp"
 
 namespace plumb::model {

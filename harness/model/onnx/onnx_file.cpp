@@ -10,14 +10,73 @@
 #include <onnx/onnx_pb.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
+#include <functional>
 #include <limits>
+#include <queue>
 #include <sstream>
+#include <string_view>
+#include <unordered_map>
 
 #include "harness/base/error.hpp"
-#include "harness/model/onnx/model_limits.hpp"
 
 namespace plumb::model {
+
+void check_size(const onnx::GraphProto& graph) {
+  if (graph.node_size() > kMaxNodes) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("the model has {} nodes, and at most {} are read: export it with its "
+                            "constants folded, or in parts",
+                            graph.node_size(),
+                            kMaxNodes));
+  }
+  std::int64_t names = std::int64_t{graph.initializer_size()} + graph.sparse_initializer_size() +
+                       graph.input_size() + graph.output_size() + graph.value_info_size();
+  for (const onnx::NodeProto& node : graph.node()) {
+    names += std::int64_t{node.input_size()} + node.output_size();
+  }
+  if (names > kMaxNames) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("the model names {} operands, results and weights, and at most {} are "
+                            "read: export it in parts",
+                            names,
+                            kMaxNames));
+  }
+}
+
+std::size_t text_nesting(std::string_view text) {
+  std::size_t depth = 0;
+  std::size_t deepest = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    switch (text[i]) {
+      case '"':
+        for (++i; i < text.size() && text[i] != '"'; ++i) {
+          i += text[i] == '\\' ? 1U : 0U;
+        }
+        break;
+      case '#':
+        while (i + 1 < text.size() && text[i + 1] != '\n') {
+          ++i;
+        }
+        break;
+      case '{':
+      case '(':
+      case '[':
+        deepest = std::max(deepest, ++depth);
+        break;
+      case '}':
+      case ')':
+      case ']':
+        depth -= depth > 0 ? 1U : 0U;
+        break;
+      default:
+        break;
+    }
+  }
+  return deepest;
+}
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -143,6 +202,62 @@ onnx::ModelProto load_onnx_file(const fs::path& path) {
     return model;
   }
   return load_binary(path);
+}
+
+std::vector<int> order_nodes(const onnx::GraphProto& graph) {
+  std::unordered_map<std::string_view, int> writers;
+  writers.reserve(static_cast<std::size_t>(graph.node_size()) * 2);
+  for (int i = 0; i < graph.node_size(); ++i) {
+    for (const std::string& output : graph.node(i).output()) {
+      if (!output.empty() && !writers.emplace(output, i).second) {
+        throw Error(Error::Kind::kUser,
+                    fmt::format("value '{}' is written twice, the second time by node '{}' ({})",
+                                output.substr(0, 200),
+                                graph.node(i).name().substr(0, 200),
+                                graph.node(i).op_type().substr(0, 200)));
+      }
+    }
+  }
+  const auto size = static_cast<std::size_t>(graph.node_size());
+  std::vector<std::vector<int>> readers(size);
+  std::vector<int> waiting(size, 0);
+  for (int i = 0; i < graph.node_size(); ++i) {
+    for (const std::string& input : graph.node(i).input()) {
+      const auto writer = writers.find(input);
+      if (writer != writers.end()) {
+        readers[static_cast<std::size_t>(writer->second)].push_back(i);
+        ++waiting[static_cast<std::size_t>(i)];
+      }
+    }
+  }
+  std::priority_queue<int, std::vector<int>, std::greater<>> ready;
+  for (int i = 0; i < graph.node_size(); ++i) {
+    if (waiting[static_cast<std::size_t>(i)] == 0) {
+      ready.push(i);
+    }
+  }
+  std::vector<int> order;
+  order.reserve(size);
+  while (!ready.empty()) {
+    const int node = ready.top();
+    ready.pop();
+    order.push_back(node);
+    for (const int reader : readers[static_cast<std::size_t>(node)]) {
+      if (--waiting[static_cast<std::size_t>(reader)] == 0) {
+        ready.push(reader);
+      }
+    }
+  }
+  for (std::size_t i = 0; order.size() < size && i < size; ++i) {
+    if (waiting[i] > 0) {
+      const onnx::NodeProto& node = graph.node(static_cast<int>(i));
+      throw Error(Error::Kind::kUser,
+                  fmt::format("the nodes form a cycle through node '{}' ({})",
+                              node.name().substr(0, 200),
+                              node.op_type().substr(0, 200)));
+    }
+  }
+  return order;
 }
 
 }  // namespace plumb::model

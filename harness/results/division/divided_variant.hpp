@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "harness/base/units.hpp"
-#include "harness/results/environment.hpp"
+#include "harness/results/run.hpp"
 
 namespace plumb::results {
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "harness/base/varint.hpp"
+#include "harness/base/encoding.hpp"
 
 namespace plumb::results {
 namespace {

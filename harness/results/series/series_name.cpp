@@ -8,8 +8,48 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
+#include "harness/base/parsed_text.hpp"
 
 namespace plumb::results {
+namespace {
+
+constexpr std::array<std::string_view, 12> kTexts{"hardware",
+                                                  "hardware_update",
+                                                  "library",
+                                                  "library_parallel",
+                                                  "predicted",
+                                                  "layer_sum",
+                                                  "sequential",
+                                                  "critical_path",
+                                                  "occupancy",
+                                                  "schedule",
+                                                  "benanza_sequential",
+                                                  "benanza_parallel"};
+
+}  // namespace
+
+std::string_view to_text(BoundKind kind) {
+  return enum_text(kTexts, kind);
+}
+
+std::optional<BoundKind> parse_bound_kind(std::string_view text) {
+  return parse_enum<BoundKind>(kTexts, text);
+}
+
+namespace {
+
+constexpr std::array<std::string_view, kShapeTurns.size()> kTurnTexts{"first", "steady", "changed"};
+
+}  // namespace
+
+std::string_view to_text(ShapeTurn turn) {
+  return enum_text(kTurnTexts, turn);
+}
+
+std::optional<ShapeTurn> parse_shape_turn(std::string_view text) {
+  return parse_enum<ShapeTurn>(kTurnTexts, text);
+}
+
 namespace {
 
 using Kind = SeriesKind;

@@ -1,16 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "harness/loadgen/scenario_name.hpp"
-#include "harness/results/series/bound_kind.hpp"
-#include "harness/results/series/shape_turn.hpp"
+#include "harness/loadgen/load_settings.hpp"
 
 namespace plumb::results {
+
+/// Kind of a bound or an estimate of a model. docs/reference/bounds.md defines them.
+enum class BoundKind {
+  kHardware,
+  kHardwareUpdate,
+  kLibrary,
+  kLibraryParallel,
+  kPredicted,
+  kLayerSum,
+  kSequential,
+  kCriticalPath,
+  kOccupancy,
+  kSchedule,
+  kBenanzaSequential,
+  kBenanzaParallel,
+};
+/// Returns the text of a kind in reports, series and exports: "library_parallel".
+[[nodiscard]] std::string_view to_text(BoundKind kind);
+[[nodiscard]] std::optional<BoundKind> parse_bound_kind(std::string_view text);
+
+/// Turn of a shape among those of its model that alternate: what was executed before it.
+enum class ShapeTurn {
+  kFirst,    ///< nothing of this shape: the very first execution in its process
+  kSteady,   ///< the same shape
+  kChanged,  ///< another shape
+};
+inline constexpr std::array kShapeTurns{ShapeTurn::kFirst, ShapeTurn::kSteady, ShapeTurn::kChanged};
+[[nodiscard]] std::string_view to_text(ShapeTurn turn);  ///< "first", "steady", "changed"
+[[nodiscard]] std::optional<ShapeTurn> parse_shape_turn(std::string_view text);
 
 /// What a series is of.
 enum class SeriesKind {

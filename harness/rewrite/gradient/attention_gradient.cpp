@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/model/key/attention_shape.hpp"
+#include "harness/model/key/sequence_shapes.hpp"
 #include "harness/rewrite/gradient/gradient_rule.hpp"
 
 namespace plumb::rewrite {

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
-#include "harness/model/graph/graph_memory.hpp"
-#include "harness/model/key/rough_cost.hpp"
+#include "harness/model/graph/graph.hpp"
+#include "harness/model/key/layer_cost.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
 
 namespace plumb::rewrite {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "harness/base/error.hpp"
-#include "harness/base/name_pattern.hpp"
+#include "harness/base/name_match.hpp"
 
 namespace plumb::rewrite {
 

@@ -69,7 +69,7 @@ std::optional<std::string> max_pool_gradient(LayerGradient& gradient);
 std::optional<std::string> average_pool_gradient(LayerGradient& gradient);
 std::optional<std::string> reduce_gradient(LayerGradient& gradient);
 
-// movement_gradients.cpp
+// elementwise_gradients.cpp
 std::optional<std::string> view_gradient(LayerGradient& gradient);
 std::optional<std::string> concat_gradient(LayerGradient& gradient);
 std::optional<std::string> split_gradient(LayerGradient& gradient);

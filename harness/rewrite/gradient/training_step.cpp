@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -12,12 +13,41 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
-#include "harness/model/key/update_layer.hpp"
+#include "harness/base/parsed_text.hpp"
+#include "harness/model/key/gradient_layer.hpp"
 #include "harness/rewrite/gradient/frozen_values.hpp"
 #include "harness/rewrite/gradient/layer_writer.hpp"
 #include "harness/rewrite/gradient/training_graph.hpp"
 
 namespace plumb::rewrite {
+namespace {
+
+using Kind = Optimizer::Kind;
+
+constexpr std::array<std::string_view, 4> kNames{"sgd", "adam", "adamw", "lamb"};
+
+}  // namespace
+
+Optimizer standard_optimizer(Optimizer::Kind kind) {
+  constexpr double kDecay = 0.01;  // of both that decay the weights themselves
+  Optimizer optimizer{.kind = kind};
+  optimizer.decay = kind == Kind::kAdamw || kind == Kind::kLamb ? kDecay : 0.0;
+  optimizer.epsilon = kind == Kind::kLamb ? 1e-6 : optimizer.epsilon;
+  return optimizer;
+}
+
+std::vector<std::string> optimizer_names() {
+  return {kNames.begin(), kNames.end()};
+}
+
+std::string_view to_text(Optimizer::Kind kind) {
+  return enum_text(kNames, kind);
+}
+
+std::optional<Optimizer::Kind> parse_optimizer(std::string_view text) {
+  return parse_enum<Kind>(kNames, text);
+}
+
 namespace {
 
 using model::Layer;
@@ -120,8 +150,6 @@ void accumulate(TrainingGraph& training, std::int64_t micro_batches) {
   }
   accumulation.finish();
 }
-
-using Kind = Optimizer::Kind;
 
 /// Rule of an optimiser as a layer.
 struct UpdateRule {

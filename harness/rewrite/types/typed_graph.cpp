@@ -3,9 +3,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <map>
 #include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
 
 #include "harness/base/error.hpp"
+#include "harness/model/key/gradient_layer.hpp"
+#include "harness/rewrite/gradient/layer_writer.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
 #include "harness/rewrite/quantized_graph.hpp"
 #include "harness/rewrite/rewrite.hpp"
@@ -49,6 +57,311 @@ model::Graph typed_graph(const model::Graph& graph, std::string_view type) {
                 fmt::format("dtype '{}' is not one of f64, f32, tf32, f16, bf16, int8", type));
   }
   return *floating == model::DataType::kF32 ? graph : with_precision(graph, *floating);
+}
+
+namespace {
+
+using model::DataType;
+using model::Layer;
+using model::LayerId;
+using model::ValueId;
+
+/// Operands and results of a layer that are f32 whatever its data are: parameters, statistics, and
+/// rows that are summed up.
+struct WideOperands {
+  std::string_view op;
+  std::size_t first_input;  ///< and all that follow
+  std::size_t first_output;
+};
+
+constexpr std::array kWide{WideOperands{"batch_norm", 1, 1},
+                           WideOperands{"batch_norm_training", 1, 1},
+                           WideOperands{"batch_norm_backward", 2, 1},
+                           WideOperands{"layer_norm_backward", 2, 1},
+                           WideOperands{"gather_backward", 0, 0}};
+
+constexpr std::string_view kLossScaleOp = "loss_scale";
+
+const WideOperands* find_wide(const Layer& layer) {
+  const auto* found = std::find_if(kWide.begin(), kWide.end(), [&](const WideOperands& each) {
+    return each.op == layer.spec.op;
+  });
+  return found == kWide.end() ? nullptr : found;
+}
+
+/// Layers of a step's loss, and of its gradient up to where the model begins: what
+/// add_loss_layers() wrote, for each micro-batch.
+class LossLayers {
+ public:
+  explicit LossLayers(const model::Graph& step) : step_(step), scale_(loss_scale_of(step)) {
+    std::vector<ValueId> losses{step.outputs.at(0)};
+    while (!losses.empty()) {
+      const ValueId loss = losses.back();
+      losses.pop_back();
+      const Layer* const layer = producer(loss);
+      if (layer != nullptr && layer->spec.op == "binary" && layer->spec.text("fn") == "add") {
+        layers_.insert(step.values[loss].producer.value());
+        losses.insert(losses.end(), {layer->inputs.front().value(), layer->inputs.back().value()});
+      } else {
+        add_loss(loss);
+      }
+    }
+    add_gradient();
+  }
+
+  [[nodiscard]] bool contains(LayerId layer) const { return layers_.contains(layer); }
+  [[nodiscard]] bool is_target(ValueId value) const { return targets_.contains(value); }
+  /// Returns the loss scale, if it adapts.
+  [[nodiscard]] std::optional<ValueId> scale() const { return scale_; }
+
+ private:
+  static std::optional<ValueId> loss_scale_of(const model::Graph& step) {
+    const auto found = std::find_if(step.layers.begin(), step.layers.end(), [](const Layer& layer) {
+      return layer.spec.op == kLossScaleOp;
+    });
+    return found == step.layers.end() ? std::nullopt : found->inputs.front();
+  }
+
+  [[nodiscard]] const Layer* producer(ValueId value) const {
+    const auto id = step_.values[value].producer;
+    return id ? &step_.layers[*id] : nullptr;
+  }
+
+  void add_loss(ValueId value) {
+    // loss = a · sum(b · c): of cross-entropy the target and logarithms, of squares a difference.
+    factors_.clear();
+    for (const std::string_view op : {"eltwise", "reduce", "binary"}) {
+      const Layer* layer = producer(value);
+      if (layer != nullptr && layer->spec.op == op) {
+        value = add(value);
+      }
+    }
+    for (const ValueId factor : factors_) {
+      const Layer* layer = producer(factor);
+      if (layer == nullptr) {
+        targets_.insert(factor);
+      } else if (layer->spec.op == "softmax") {
+        add(factor);
+      } else if (layer->spec.op == "binary" && factors_.front() == factors_.back()) {
+        add(factor);
+        targets_.insert(layer->inputs.back().value());
+      }
+    }
+  }
+
+  /// Takes the layer that makes a value. Returns what it reads first.
+  ValueId add(ValueId value) {
+    const LayerId id = step_.values[value].producer.value();
+    layers_.insert(id);
+    forward_.insert(value);
+    const Layer& layer = step_.layers[id];
+    if (layer.spec.op == "binary" && factors_.empty()) {
+      factors_ = {layer.inputs.front().value(), layer.inputs.back().value()};
+    }
+    return layer.inputs.front().value();
+  }
+
+  void add_gradient() {
+    std::set<ValueId> made;
+    for (LayerId id = 0; id < step_.layers.size(); ++id) {
+      const Layer& layer = step_.layers[id];
+      bool of_loss = false;
+      bool only = !contains(id) && layer.role == Layer::Role::kCompute;
+      for (const std::optional<ValueId>& input : layer.inputs) {
+        const bool direct =
+            input && (forward_.contains(*input) || targets_.contains(*input) || input == scale_);
+        of_loss = of_loss || direct;
+        only = only && input && (direct || made.contains(*input));
+      }
+      if (only && of_loss) {
+        layers_.insert(id);
+        made.insert(layer.outputs.begin(), layer.outputs.end());
+      }
+    }
+  }
+
+  const model::Graph& step_;
+  std::optional<ValueId> scale_;
+  std::set<LayerId> layers_;
+  std::set<ValueId> forward_;
+  std::vector<ValueId> factors_;
+  std::set<ValueId> targets_;
+};
+
+/// Writer of a step in two types.
+class MixedStep {
+ public:
+  MixedStep(const model::Graph& step, DataType type)
+      : step_(step), loss_(step), type_(type), result_(step) {
+    result_.layers.clear();
+  }
+
+  model::Graph run() {
+    choose_types();
+    for (LayerId id = 0; id < step_.layers.size(); ++id) {
+      append(step_.layers[id], id);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  /// Returns whether a layer has these operands or results in f32.
+  [[nodiscard]] bool is_wide(LayerId id, std::size_t index, bool output) const {
+    const Layer& layer = step_.layers[id];
+    if (model::is_update(layer.spec) || loss_.contains(id) || looks_up(layer) ||
+        reads_statistic(layer) || scales_loss(layer)) {
+      return true;
+    }
+    const WideOperands* wide = find_wide(layer);
+    return wide != nullptr && index >= (output ? wide->first_output : wide->first_input);
+  }
+
+  /// Returns whether a layer takes rows of a weight, of which a cast would read all.
+  [[nodiscard]] bool looks_up(const Layer& layer) const {
+    return layer.spec.op == "gather" && layer.inputs.front() &&
+           !step_.values[*layer.inputs.front()].producer;
+  }
+
+  /// Returns whether a layer makes a number of a batch's statistic, for the running one.
+  [[nodiscard]] bool reads_statistic(const Layer& layer) const {
+    const auto producer = layer.spec.op == "eltwise" && layer.inputs.front()
+                              ? step_.values[*layer.inputs.front()].producer
+                              : std::nullopt;
+    const Layer* const norm = producer ? &step_.layers[*producer] : nullptr;
+    return norm != nullptr && norm->spec.op == "batch_norm_training" &&
+           norm->outputs.front() != *layer.inputs.front();
+  }
+
+  /// Returns whether a layer computes with the loss scale that adapts, or with the next one.
+  [[nodiscard]] bool scales_loss(const Layer& layer) const {
+    return layer.spec.op == kLossScaleOp ||
+           std::any_of(layer.inputs.begin(), layer.inputs.end(), [&](const auto& input) {
+             const auto producer = input ? step_.values[*input].producer : std::nullopt;
+             return input && (input == loss_.scale() ||
+                              (producer && step_.layers[*producer].spec.op == kLossScaleOp));
+           });
+  }
+
+  /// Returns by what a constant scale multiplies the loss's gradient.
+  [[nodiscard]] double constant_scale() const {
+    return type_ == DataType::kF16 && !loss_.scale() ? kLossScale : 1.0;
+  }
+
+  /// Returns whether a value is a weight, a state or a constant: no layer of a step makes it.
+  [[nodiscard]] bool is_given(ValueId value) const {
+    const auto producer = step_.values[value].producer;
+    return !producer || step_.layers[*producer].role == Layer::Role::kFolded;
+  }
+
+  void choose_types() {
+    std::set<ValueId> wide;  // weights, states and constants
+    for (LayerId id = 0; id < step_.layers.size(); ++id) {
+      const Layer& layer = step_.layers[id];
+      for (std::size_t i = 0; i < layer.outputs.size(); ++i) {
+        if (is_wide(id, i, true)) {
+          wide.insert(layer.outputs[i]);
+        }
+      }
+      for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
+        const std::optional<ValueId>& input = layer.inputs[i];
+        if (input && layer.role != Layer::Role::kFolded && is_wide(id, i, false) &&
+            is_given(*input)) {
+          wide.insert(*input);
+        }
+      }
+    }
+    for (ValueId id = 0; id < result_.values.size(); ++id) {
+      model::TensorType& type = result_.values[id].type;
+      if (type.dtype == DataType::kF32 && !wide.contains(id) && !loss_.is_target(id)) {
+        type.dtype = type_;
+      }
+    }
+  }
+
+  void append(Layer layer, LayerId id) {
+    if (layer.role == Layer::Role::kCompute || layer.role == Layer::Role::kView) {
+      retype(layer, id);
+    }
+    for (const ValueId output : layer.outputs) {
+      result_.values[output].producer = result_.layers.size();
+    }
+    result_.layers.push_back(std::move(layer));
+  }
+
+  /// Gives a layer operands of its types. A view has the type of what it renames.
+  void retype(Layer& layer, LayerId id) {
+    const bool view = layer.role == Layer::Role::kView;
+    for (std::size_t i = 0; i < layer.spec.inputs.size(); ++i) {
+      if (!layer.inputs[i]) {
+        continue;
+      }
+      ValueId& input = *layer.inputs[i];
+      if (!view) {
+        input = is_gradient(layer, i) ? unscaled(input) : cast(input, is_wide(id, i, false));
+      }
+      layer.spec.inputs[i].value().dtype = result_.values[input].type.dtype;
+    }
+    for (std::size_t i = 0; i < layer.outputs.size(); ++i) {
+      DataType& type = result_.values[layer.outputs[i]].type.dtype;
+      type = view ? layer.spec.inputs.at(0).value().dtype : type;
+      layer.spec.outputs.at(i).dtype = type;
+    }
+    rekey(layer);
+  }
+
+  /// Returns whether an operand is the gradient of the loss that an update reads.
+  [[nodiscard]] bool is_gradient(const Layer& layer, std::size_t index) const {
+    if (!model::is_update(layer.spec) ||
+        index % (model::UpdateShape(layer.spec).states() + 2) != 1) {
+      return false;
+    }
+    const auto producer = step_.values[layer.inputs[index].value()].producer;
+    return !producer || !reads_statistic(step_.layers[*producer]);
+  }
+
+  /// Returns a value in the type that its reader has.
+  ValueId cast(ValueId value, bool wide) {
+    const DataType now = result_.values[value].type.dtype;
+    const DataType wanted = wide ? DataType::kF32 : type_;
+    if (now == wanted || (now != DataType::kF32 && now != type_)) {
+      return value;
+    }
+    const auto [found, is_new] = casts_.try_emplace(value);
+    if (is_new) {
+      const auto producer =
+          value < step_.values.size() ? step_.values[value].producer : std::nullopt;
+      const bool of_loss = producer && loss_.contains(*producer);
+      LayerWriter writer = writer_at(value);
+      const ValueId from = of_loss ? writer.scaled(value, constant_scale()) : value;
+      found->second = writer.layer("cast", {from}, writer.dims(value), {}, wanted);
+    }
+    return found->second;
+  }
+
+  /// Returns a weight's gradient in f32, as large as the loss's is.
+  ValueId unscaled(ValueId gradient) {
+    const ValueId wide = cast(gradient, true);
+    return writer_at(gradient).scaled(wide, 1.0 / constant_scale());
+  }
+
+  LayerWriter writer_at(ValueId value) {
+    LayerWriter writer(result_);
+    writer.name(result_.values[value].name);
+    return writer;
+  }
+
+  const model::Graph& step_;
+  LossLayers loss_;
+  DataType type_;
+  model::Graph result_;
+  std::map<ValueId, ValueId> casts_;
+};
+
+}  // namespace
+
+model::Graph mixed_precision_step(const model::Graph& step, model::DataType type) {
+  PLUMB_CHECK(is_step(step) && (type == DataType::kBf16 || type == DataType::kF16));
+  return MixedStep(step, type).run();
 }
 
 }  // namespace plumb::rewrite

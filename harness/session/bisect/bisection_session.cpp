@@ -6,26 +6,115 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
+#include <system_error>
 #include <utility>
+#include <vector>
 
+#include "harness/analysis/report/bisection.hpp"
+#include "harness/analysis/report/comparison_json.hpp"
 #include "harness/base/digest.hpp"
+#include "harness/base/encoding.hpp"
 #include "harness/base/error.hpp"
-#include "harness/base/json_text.hpp"
+#include "harness/base/file_io.hpp"
 #include "harness/base/timestamp.hpp"
 #include "harness/model/key/layer_spec.hpp"
-#include "harness/session/bisect/bisection_record.hpp"
 #include "harness/session/bisect/step_judge.hpp"
 #include "harness/session/host/system_facts.hpp"
 #include "harness/session/host/user_paths.hpp"
+#include "harness/session/paired/paired_rounds.hpp"
 #include "harness/session/paired/paired_run.hpp"
-#include "harness/session/paired/sequential_rounds.hpp"
 #include "harness/session/stored/stored_noise.hpp"
 #include "harness/session/work/suite_models.hpp"
 
 namespace plumb::session {
 namespace {
+
+/// File that keeps the steps of an unfinished search, so that it can be continued.
+class BisectionRecord {
+ public:
+  /// `question` is everything that decides what a step would find.
+  BisectionRecord(std::filesystem::path folder, const std::string& question);
+
+  /// Returns the steps kept so far. None: there is no such search, or its file is damaged.
+  [[nodiscard]] std::vector<analysis::BisectionStep> read() const;
+  /// Replaces the steps by those of a search. Throws Error{kEnvironment} if it cannot be written.
+  void write(const analysis::Bisection& bisection) const;
+  /// Removes the file: the search has ended.
+  void remove() const;
+
+ private:
+  std::filesystem::path folder_;
+  std::filesystem::path file_;
+};
+
+namespace fs = std::filesystem;
+
+constexpr std::uintmax_t kLargestFile = std::uintmax_t{16} << 20;
+constexpr std::size_t kMaxRecords = 64;  // of searches that were never continued
+
+/// Removes the oldest files beyond kMaxRecords.
+void remove_old(const fs::path& folder) {
+  std::error_code error;
+  std::vector<std::pair<fs::file_time_type, fs::path>> files;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().extension() == ".json") {
+      std::error_code none;
+      files.emplace_back(fs::last_write_time(entry->path(), none), entry->path());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  for (std::size_t i = 0; i + kMaxRecords < files.size(); ++i) {
+    fs::remove(files[i].second, error);
+  }
+}
+
+BisectionRecord::BisectionRecord(fs::path folder, const std::string& question)
+    : folder_(std::move(folder)), file_(folder_ / (sha256(question).substr(0, 24) + ".json")) {}
+
+std::vector<analysis::BisectionStep> BisectionRecord::read() const {
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(file_, error);
+  if (error) {
+    return {};
+  }
+  std::vector<analysis::BisectionStep> steps;
+  try {
+    if (size > kLargestFile) {
+      throw Error(Error::Kind::kUser, "it is larger than 16 MiB");
+    }
+    std::ifstream in(file_, std::ios::binary);
+    const auto document = nlohmann::json::parse(in);
+    for (const nlohmann::json& step : document.at("steps")) {
+      steps.push_back(analysis::step_from_json(step));
+    }
+  } catch (const std::exception& fault) {
+    spdlog::warn("the record '{}' of an earlier search cannot be read, so it begins again: {}",
+                 file_.string(),
+                 fault.what());
+    return {};
+  }
+  return steps;
+}
+
+void BisectionRecord::write(const analysis::Bisection& bisection) const {
+  std::error_code error;
+  fs::create_directories(folder_, error);
+  remove_old(folder_);
+  write_whole_file(file_, [&](std::ostream& out) {
+    out << analysis::document_text(analysis::bisection_document(bisection));
+  });
+}
+
+void BisectionRecord::remove() const {
+  std::error_code ignored;
+  fs::remove(file_, ignored);
+}
 
 using analysis::BisectionStep;
 using analysis::CandidateState;

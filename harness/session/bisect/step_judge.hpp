@@ -4,9 +4,9 @@
 #include <optional>
 #include <vector>
 
-#include "harness/analysis/bisect/side_rule.hpp"
+#include "harness/analysis/bisect/candidate_search.hpp"
 #include "harness/analysis/report/bisection.hpp"
-#include "harness/session/paired/sequential_rounds.hpp"
+#include "harness/session/paired/paired_rounds.hpp"
 
 namespace plumb::session {
 

@@ -11,8 +11,8 @@
 #include <system_error>
 
 #include "harness/base/digest.hpp"
+#include "harness/base/encoding.hpp"
 #include "harness/base/error.hpp"
-#include "harness/base/path_text.hpp"
 #include "harness/session/host/user_paths.hpp"
 #include "harness/session/host/worker_choice.hpp"
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "harness/results/environment.hpp"
+#include "harness/results/run.hpp"
 
 namespace plumb::session {
 

@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 #include <pwd.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <system_error>
 #include <utility>
 
 #include "harness/base/error.hpp"
@@ -98,6 +100,32 @@ std::filesystem::path find_suite(const std::string& name) {
                           "such as suites/quick.toml",
                           name,
                           fmt::join(looked, ", ")));
+}
+
+RawFolder::RawFolder(const std::string& named) : kept_(!named.empty()) {
+  if (kept_) {
+    path_ = std::filesystem::absolute(named);
+    std::error_code fault;
+    std::filesystem::create_directories(path_, fault);
+    if (fault) {
+      throw Error(Error::Kind::kEnvironment,
+                  fmt::format("cannot make the folder '{}': {}", named, fault.message()));
+    }
+    return;
+  }
+  std::string name = (std::filesystem::temp_directory_path() / "plumb-trace-XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr) {
+    throw Error(Error::Kind::kEnvironment,
+                fmt::format("cannot make a folder like '{}': check its permissions", name));
+  }
+  path_ = name;
+}
+
+RawFolder::~RawFolder() {
+  if (!kept_) {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
 }
 
 }  // namespace plumb::session

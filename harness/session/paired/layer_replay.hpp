@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/analysis/qualify/pinned_variant_check.hpp"
+#include "harness/analysis/qualify/qualification.hpp"
 #include "harness/session/paired/paired_rounds.hpp"
 
 namespace plumb::session {

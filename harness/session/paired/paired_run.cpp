@@ -16,7 +16,7 @@
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/ulid.hpp"
-#include "harness/results/labels/run_marks.hpp"
+#include "harness/results/labels/run_labels.hpp"
 #include "harness/rewrite/quantized_graph.hpp"
 #include "harness/session/host/system_facts.hpp"
 #include "harness/session/host/worker_choice.hpp"

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "harness/results/execution_mode.hpp"
+#include "harness/results/execution.hpp"
 #include "harness/session/host/worker_choice.hpp"
 #include "harness/session/paired/paired_rounds.hpp"
 #include "harness/session/stored/run_session.hpp"
-#include "harness/session/work/model_source.hpp"
 #include "harness/session/work/planner.hpp"
+#include "harness/session/work/session_context.hpp"
 #include "harness/suite/suite.hpp"
 
 namespace plumb::session {

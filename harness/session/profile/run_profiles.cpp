@@ -2,24 +2,106 @@
 #include "harness/session/profile/run_profiles.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "harness/analysis/bounds/model_instance.hpp"
+#include "harness/analysis/profile/merged_profile.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/timestamp.hpp"
+#include "harness/importers/symbols/code_finder.hpp"
+#include "harness/importers/symbols/code_listing.hpp"
 #include "harness/results/execution.hpp"
-#include "harness/results/profile/stored_profile.hpp"
-#include "harness/session/host/raw_folder.hpp"
-#include "harness/session/profile/model_profile.hpp"
-#include "harness/session/work/random_order.hpp"
+#include "harness/results/profile/named_profile.hpp"
+#include "harness/session/host/user_paths.hpp"
+#include "harness/session/work/planner.hpp"
 #include "harness/session/work/suite_models.hpp"
-#include "harness/worker/protocol/profile_request.hpp"
+#include "harness/worker/protocol/requests.hpp"
 
 namespace plumb::session {
+namespace {
+
+constexpr std::size_t kNamedLayers = 3;
+
+/// Names a step by its layers.
+std::string name_step(const model::Graph& graph, const results::ProfiledStep& step) {
+  std::vector<std::string> names;
+  for (const std::size_t layer : step.layers) {
+    if (layer >= graph.layers.size()) {
+      throw Error(Error::Kind::kInternal,
+                  fmt::format("the worker profiled layer {} of a model of {}; please report this",
+                              layer,
+                              graph.layers.size()));
+    }
+    names.push_back(graph.layers[layer].name);
+  }
+  const std::size_t more = names.size() > kNamedLayers ? names.size() - kNamedLayers : 0;
+  names.resize(names.size() - more);
+  const std::string layers =
+      fmt::format("{}{}", fmt::join(names, "+"), more > 0 ? fmt::format("+{} more", more) : "");
+  if (step.layers.empty()) {
+    return "(outputs)";
+  }
+  return step.reorder ? fmt::format("{} (reorder)", layers) : layers;
+}
+
+}  // namespace
+
+SampledModel sample_model(const worker::WorkerOptions& options,
+                          const worker::ProfileRequest& request,
+                          Seconds timeout,
+                          const std::function<bool()>& keep_running) {
+  const Seconds begin = steady_time();
+  worker::WorkerProcess worker(options);
+  worker::ProfileRequest asked = request;
+  if (request.within) {
+    asked.within = std::max(Seconds(0.0), *request.within - (steady_time() - begin));
+  }
+  worker::Profile taken = worker.profile(asked, request.budget + timeout, keep_running);
+  SampledModel sampled{std::move(taken.samples), {}};
+  for (const std::string& file : taken.code_files) {
+    sampled.dumps.push_back(request.folder / file);
+  }
+  return sampled;
+}
+
+results::NamedProfile name_profile(const SampledModel& sampled,
+                                   const worker::WorkerOptions& options,
+                                   const results::ExecutionMode& mode,
+                                   const PlannedModel& planned) {
+  importers::CodeFinder finder(sampled.samples.mappings, sampled.dumps);
+  results::NamedProfile profile =
+      analysis::name_samples(sampled.samples, importers::read_code_names(sampled.samples, finder));
+  profile.model = analysis::to_text(planned.instance, ", ");
+  profile.mode = to_text(mode);
+  profile.stack = options.stack.name;
+  std::transform(profile.steps.begin(),
+                 profile.steps.end(),
+                 profile.step_names.begin(),
+                 [&](const results::ProfiledStep& step) { return name_step(planned.graph, step); });
+  profile.listings = importers::list_hottest_code(sampled.samples, finder, profile.step_names);
+  return profile;
+}
+
+results::NamedProfile profile_model(const worker::WorkerOptions& options,
+                                    const worker::ProfileRequest& request,
+                                    Seconds timeout,
+                                    const PlannedModel& planned,
+                                    const std::function<bool()>& keep_running) {
+  return name_profile(sample_model(options, request, timeout, keep_running),
+                      options,
+                      request.model.modes.at(0).mode,
+                      planned);
+}
+
 namespace {
 
 constexpr Seconds kBlock{0.05};     ///< of whole executions, at least
@@ -169,6 +251,53 @@ ProfilingRecord RunProfiles::take(std::vector<std::size_t> chosen, Seconds allow
                                 without_time,
                                 models.size(),
                                 allowed.count());
+  }
+  return record;
+}
+
+worker::SampledBlocks TimedProfiles::next_request() {
+  folder_.emplace("");
+  return {kTimedRate, folder_->path()};
+}
+
+void TimedProfiles::take(std::size_t index,
+                         const results::ExecutionMode& mode,
+                         worker::Profile profile) {
+  SampledModel sampled{std::move(profile.samples), {}};
+  for (const std::string& file : profile.code_files) {
+    sampled.dumps.push_back(folder_->path() / file);
+  }
+  results::NamedProfile named = name_profile(sampled, worker_, mode, models_[index]);
+  const auto [known, added] = profiles_.try_emplace({index, mode}, std::move(named));
+  if (!added) {
+    analysis::merge_profile(named, known->second);
+  }
+}
+
+ProfilingRecord TimedProfiles::store(std::size_t models) {
+  std::vector<std::pair<std::size_t, results::ExecutionMode>> order;
+  std::set<std::size_t> profiled;
+  for (const auto& [of, profile] : profiles_) {
+    order.push_back(of);
+    profiled.insert(of.first);
+  }
+  std::stable_sort(order.begin(), order.end(), [](const auto& left, const auto& right) {
+    return rank_profiled_mode(left.second) < rank_profiled_mode(right.second);
+  });
+  for (const auto& of : order) {
+    context_.store.put_profile({run_,
+                                analysis::subject_of(models_[of.first].instance),
+                                current_time(),
+                                results::condense_profile(std::move(profiles_.at(of)))});
+  }
+  profiles_.clear();
+  ProfilingRecord record;
+  record.models = models;
+  record.profiled = profiled.size();
+  if (record.profiled < models) {
+    record.reason = fmt::format("{} of {} models were not timed, or their samples were lost",
+                                models - record.profiled,
+                                models);
   }
   return record;
 }

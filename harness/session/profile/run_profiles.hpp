@@ -1,19 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "harness/session/profile/profiling_record.hpp"
+#include "harness/results/profile/named_profile.hpp"
+#include "harness/results/profile/sampled_profile.hpp"
+#include "harness/session/host/user_paths.hpp"
+#include "harness/session/profile/stored_profiles.hpp"
 #include "harness/session/work/mode_requests.hpp"
-#include "harness/session/work/planned_model.hpp"
+#include "harness/session/work/planner.hpp"
 #include "harness/session/work/session_context.hpp"
 #include "harness/suite/suite.hpp"
-#include "harness/worker/client/worker_options.hpp"
+#include "harness/worker/client/worker_process.hpp"
+#include "harness/worker/client/worker_start.hpp"
+#include "harness/worker/protocol/requests.hpp"
 
 namespace plumb::session {
+
+/// Samples of a model's executions, and where the code lies that was made meanwhile.
+struct SampledModel {
+  results::SampledProfile samples;
+  std::vector<std::filesystem::path> dumps;  ///< jitdumps, and perf maps named `.map`
+};
+
+/// Executes a model in a worker of its own that samples it. The request's folder exists, and
+/// `timeout` is beside its budget. The worker's start counts to the time that the whole may take.
+/// Throws WorkerDied, and Error{kUser} if the model cannot be profiled so.
+[[nodiscard]] SampledModel sample_model(const worker::WorkerOptions& options,
+                                        const worker::ProfileRequest& request,
+                                        Seconds timeout,
+                                        const std::function<bool()>& keep_running);
+
+/// Names the samples of a planned model in a mode, and lists the hottest code in full.
+[[nodiscard]] results::NamedProfile name_profile(const SampledModel& sampled,
+                                                 const worker::WorkerOptions& options,
+                                                 const results::ExecutionMode& mode,
+                                                 const PlannedModel& planned);
+
+/// Samples a model, and names the samples.
+[[nodiscard]] results::NamedProfile profile_model(const worker::WorkerOptions& options,
+                                                  const worker::ProfileRequest& request,
+                                                  Seconds timeout,
+                                                  const PlannedModel& planned,
+                                                  const std::function<bool()>& keep_running);
 
 /// When models are profiled.
 enum class ProfiledTime {
@@ -89,6 +126,36 @@ class RunProfiles {
   Seconds unforeseen_{};     ///< that preparing took beyond what was expected, of all profiles
   double observed_ = 0.0;    ///< size of their models
   Seconds afterwards_{0.2};  ///< to end a worker, name the samples and store them
+};
+
+/// Samples a second of each thread while it is timed: few, because each costs time that counts.
+inline constexpr double kTimedRate = 1000.0;
+
+/// Profiles of a run's models by the blocks whose time counts, over all processes that time them.
+class TimedProfiles {
+ public:
+  /// Keeps references to all arguments.
+  TimedProfiles(const SessionContext& context,
+                const results::RunId& run,
+                const worker::WorkerOptions& worker,
+                std::span<const PlannedModel> models)
+      : context_(context), run_(run), worker_(worker), models_(models) {}
+
+  /// Returns how the next worker samples. The folder is there until the next call.
+  [[nodiscard]] worker::SampledBlocks next_request();
+  /// Names the samples of a model, by index, in a mode, and adds them to those of other processes.
+  void take(std::size_t index, const results::ExecutionMode& mode, worker::Profile profile);
+  /// Stores what was taken of each model and mode. The profile of the mode that says most of a
+  /// model is its newest one. Returns the record for `models` models.
+  [[nodiscard]] ProfilingRecord store(std::size_t models);
+
+ private:
+  const SessionContext& context_;
+  const results::RunId& run_;
+  const worker::WorkerOptions& worker_;
+  std::span<const PlannedModel> models_;
+  std::optional<RawFolder> folder_;
+  std::map<std::pair<std::size_t, results::ExecutionMode>, results::NamedProfile> profiles_;
 };
 
 }  // namespace plumb::session

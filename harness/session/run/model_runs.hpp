@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/session/profile/timed_profiles.hpp"
+#include "harness/session/profile/run_profiles.hpp"
 #include "harness/session/work/executor.hpp"
 #include "harness/session/work/mode_requests.hpp"
 #include "harness/session/work/planner.hpp"

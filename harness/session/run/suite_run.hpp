@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/results/run.hpp"
-#include "harness/session/run/suite_run_options.hpp"
+#include "harness/session/run/suite_run_setup.hpp"
 #include "harness/session/work/planner.hpp"
 #include "harness/session/work/session_context.hpp"
 #include "harness/suite/suite.hpp"

@@ -15,11 +15,9 @@
 #include "harness/session/host/system_facts.hpp"
 #include "harness/session/host/worker_choice.hpp"
 #include "harness/session/paired/paired_rounds.hpp"
-#include "harness/session/paired/sequential_rounds.hpp"
+#include "harness/session/stored/run_record.hpp"
 #include "harness/session/stored/stored_comparison.hpp"
-#include "harness/session/stored/stored_confirmation.hpp"
 #include "harness/session/work/planner.hpp"
-#include "harness/session/work/random_order.hpp"
 #include "harness/session/work/suite_models.hpp"
 #include "harness/suite/suite.hpp"
 

@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "harness/base/shell_word.hpp"
+#include "harness/base/encoding.hpp"
 #include "harness/results/division/divided_variant.hpp"
-#include "harness/results/execution_mode.hpp"
+#include "harness/results/execution.hpp"
 #include "harness/results/series/series_name.hpp"
 
 namespace plumb::session {

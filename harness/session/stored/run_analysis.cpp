@@ -6,28 +6,66 @@
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "harness/analysis/bounds/host_agreement.hpp"
 #include "harness/analysis/bounds/model_execution.hpp"
-#include "harness/analysis/bounds/model_load.hpp"
 #include "harness/analysis/compare/run_times.hpp"
 #include "harness/analysis/report/run_json.hpp"
-#include "harness/analysis/whatif/plan_saving.hpp"
 #include "harness/analysis/whatif/realised_saving.hpp"
 #include "harness/base/error.hpp"
+#include "harness/base/parsed_text.hpp"
 #include "harness/results/division/divided_variant.hpp"
-#include "harness/results/environment.hpp"
 #include "harness/results/results_json.hpp"
-#include "harness/results/trace/traced_losses.hpp"
+#include "harness/results/run.hpp"
+#include "harness/results/trace/executed_trace.hpp"
 #include "harness/session/stored/enabling_command.hpp"
 #include "harness/session/stored/run_record.hpp"
-#include "harness/session/stored/stored_controls.hpp"
-#include "harness/session/stored/stored_scaling.hpp"
+#include "harness/session/stored/stored_noise.hpp"
 #include "harness/session/work/suite_models.hpp"
 
 namespace plumb::session {
+namespace {
+
+constexpr const char* kThreads = "threads";
+
+/// Returns the threads of an environment. Absent: it does not say.
+std::optional<std::size_t> threads_of(const results::Facts& identity) {
+  return parse_number<std::size_t>(results::fact_of(identity, kThreads));
+}
+
+results::Facts without_threads(results::Facts identity) {
+  identity.erase(kThreads);
+  return identity;
+}
+
+}  // namespace
+
+analysis::ThreadScaling read_scaling(const store::Store& store,
+                                     const results::RunHeader& run,
+                                     std::span<const model::LayerKey> keys) {
+  analysis::ThreadScaling scaling(threads_of(run.environment.identity).value_or(1));
+  if (scaling.processors() < 2 || results::is_gpu(run.environment)) {
+    return scaling;
+  }
+  const results::Facts rest = without_threads(run.environment.identity);
+  std::set<std::size_t> seen;
+  for (const results::RunRecord& other : store.runs()) {
+    const results::Environment& environment = other.header.environment;
+    const std::optional<std::size_t> threads = threads_of(environment.identity);
+    if (threads && *threads < scaling.processors() && !seen.contains(*threads) &&
+        without_threads(environment.identity) == rest) {
+      seen.insert(*threads);
+      scaling.add(*threads,
+                  store.reusable(environment.id(), keys, results::CacheMode::kNone, std::nullopt));
+    }
+  }
+  return scaling;
+}
+
 namespace {
 
 /// Adds a finding to a model with the wanted scenarios that the run has not executed.

@@ -3,15 +3,25 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "harness/analysis/bounds/host_agreement.hpp"
+#include "harness/analysis/coschedule/co_schedule.hpp"
 #include "harness/analysis/matrix/model_results.hpp"
 #include "harness/analysis/report/run_report.hpp"
 #include "harness/session/work/session_context.hpp"
+#include "harness/store/store.hpp"
 
 namespace plumb::session {
+
+/// Reads the newest times of keys with fewer threads than a run has. They come from runs whose
+/// environments equal the run's but for `threads`. None for a run on a GPU, which its layers do not
+/// share by threads.
+[[nodiscard]] analysis::ThreadScaling read_scaling(const store::Store& store,
+                                                   const results::RunHeader& run,
+                                                   std::span<const model::LayerKey> keys);
 
 /// A run's rows and executions, those among other shapes too. What was measured on a slowed-down
 /// host is marked as disturbed.

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "harness/analysis/compare/rounds/confirmation.hpp"
+#include "harness/analysis/report/qualification_report.hpp"
+#include "harness/analysis/report/run_report.hpp"
 #include "harness/results/exclusion.hpp"
 #include "harness/store/store.hpp"
 
@@ -34,5 +39,52 @@ void put_run_records(store::Store& store,
 /// Reads those that hold on the day when the run began.
 [[nodiscard]] std::vector<results::Exclusion> holding_exclusions(const store::Store& store,
                                                                  const results::RunHeader& run);
+
+/// Accepts a run as the baseline of a name: tags it and keeps a record. The record has who, when,
+/// why and which run had the tag before, and never changes. Throws Error{kUser} for a run that is
+/// not finished, or a name that cannot be a tag. `partial` also accepts an interrupted run.
+void accept_baseline(store::Store& store,
+                     const results::RunRecord& run,
+                     const std::string& name,
+                     const std::string& who,
+                     const std::string& reason,
+                     bool partial = false);
+
+/// Returns every acceptance in the store, newest first. Runs with a tag `baseline` or `baseline/…`
+/// but without a record are listed too.
+[[nodiscard]] std::vector<analysis::BaselineEntry> baselines_in(const store::Store& store);
+
+/// Second measurement of what looked slower against a baseline. Later comparisons of these two runs
+/// rest on it.
+struct StoredConfirmation {
+  analysis::Suspects suspects;
+  /// Number of the last process before it: fresh ones measured the suspects. Without meaning where
+  /// there are `pairs`.
+  std::int64_t after_process = 0;
+  std::optional<analysis::PairedConfirmation> pairs;  ///< one of each on the baseline's stack
+};
+
+/// Stores a confirmation as a record of the candidate's run.
+void put_confirmation(store::Store& store,
+                      const results::RunId& baseline,
+                      const results::RunId& candidate,
+                      const StoredConfirmation& confirmation);
+
+/// Reads the newest confirmation of a run against a baseline. Absent: there is none.
+[[nodiscard]] std::optional<StoredConfirmation> read_confirmation(const store::Store& store,
+                                                                  const results::RunId& baseline,
+                                                                  const results::RunId& candidate);
+
+/// Kind of the candidate's derived record that holds a qualification, as to_json() writes it.
+inline constexpr const char* kQualificationRecord = "qualification";
+
+/// Adds the store's earlier answers to the same question, newest first.
+[[nodiscard]] analysis::QualificationReport with_history(const store::Store& store,
+                                                         analysis::Qualification qualification);
+
+/// Finds the newest qualification that measured two runs. Absent: there is none. Throws
+/// Error{kUser} for a run that is not there.
+[[nodiscard]] std::optional<analysis::QualificationReport> kept_qualification(
+    const store::Store& store, const std::string& baseline, const std::string& candidate);
 
 }  // namespace plumb::session

@@ -12,8 +12,8 @@
 
 #include "harness/analysis/compare/environment_difference.hpp"
 #include "harness/base/digest.hpp"
+#include "harness/base/encoding.hpp"
 #include "harness/base/error.hpp"
-#include "harness/base/json_text.hpp"
 #include "harness/base/ulid.hpp"
 #include "harness/session/stored/run_record.hpp"
 #include "harness/session/work/suite_models.hpp"

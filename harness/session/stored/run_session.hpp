@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/base/work_clock.hpp"
+#include "harness/base/timestamp.hpp"
 #include "harness/store/store.hpp"
 #include "harness/worker/protocol/stack.hpp"
 

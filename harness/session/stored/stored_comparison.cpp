@@ -9,23 +9,20 @@
 #include <utility>
 #include <vector>
 
-#include "harness/analysis/bounds/process_pool.hpp"
+#include "harness/analysis/bounds/result_set.hpp"
 #include "harness/analysis/compare/model_comparison.hpp"
-#include "harness/analysis/compare/rounds/control_drift.hpp"
-#include "harness/analysis/history/control_class.hpp"
+#include "harness/analysis/compare/rounds/round_comparison.hpp"
 #include "harness/analysis/history/run_series.hpp"
-#include "harness/analysis/profile/comparison_profiling.hpp"
 #include "harness/analysis/profile/explained_metrics.hpp"
+#include "harness/analysis/profile/profiling_choice.hpp"
 #include "harness/analysis/report/comparison_json.hpp"
-#include "harness/analysis/report/layer_places.hpp"
+#include "harness/analysis/report/comparison_report.hpp"
 #include "harness/analysis/report/run_json.hpp"
 #include "harness/base/error.hpp"
 #include "harness/results/series/series_name.hpp"
 #include "harness/session/stored/enabling_command.hpp"
 #include "harness/session/stored/run_analysis.hpp"
 #include "harness/session/stored/run_record.hpp"
-#include "harness/session/stored/stored_confirmation.hpp"
-#include "harness/session/stored/stored_controls.hpp"
 #include "harness/session/stored/stored_noise.hpp"
 #include "harness/session/work/suite_models.hpp"
 

@@ -10,7 +10,7 @@
 
 #include "harness/analysis/bounds/model_execution.hpp"
 #include "harness/analysis/compare/model_comparison.hpp"
-#include "harness/analysis/report/run_kind.hpp"
+#include "harness/analysis/report/run_report.hpp"
 #include "harness/base/error.hpp"
 #include "harness/results/execution.hpp"
 #include "harness/results/json_object.hpp"

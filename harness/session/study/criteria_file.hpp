@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "harness/analysis/qualify/qualification_criteria.hpp"
+#include "harness/analysis/qualify/qualification.hpp"
 
 namespace plumb::session {
 

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "harness/analysis/compare/rounds/aa_study.hpp"
-#include "harness/analysis/report/noise_json.hpp"
+#include "harness/analysis/report/comparison_json.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/timestamp.hpp"
 #include "harness/results/execution.hpp"

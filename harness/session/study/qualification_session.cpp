@@ -14,17 +14,16 @@
 #include "harness/analysis/profile/profiling_choice.hpp"
 #include "harness/analysis/qualify/criteria_judgement.hpp"
 #include "harness/analysis/qualify/qualification_evidence.hpp"
-#include "harness/analysis/report/layer_places.hpp"
+#include "harness/analysis/report/comparison_report.hpp"
 #include "harness/base/error.hpp"
-#include "harness/base/work_clock.hpp"
+#include "harness/base/timestamp.hpp"
 #include "harness/session/paired/layer_replay.hpp"
+#include "harness/session/paired/paired_rounds.hpp"
 #include "harness/session/paired/paired_run.hpp"
-#include "harness/session/paired/sequential_rounds.hpp"
 #include "harness/session/stored/run_record.hpp"
 #include "harness/session/stored/stored_noise.hpp"
-#include "harness/session/stored/stored_qualification.hpp"
 #include "harness/session/study/paired_profiles.hpp"
-#include "harness/worker/protocol/profile_request.hpp"
+#include "harness/worker/protocol/requests.hpp"
 
 namespace plumb::session {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/analysis/compare/rounds/paired_comparison.hpp"
-#include "harness/stats/segmentation_score.hpp"
+#include "harness/stats/segmentation.hpp"
 
 namespace plumb::session {
 

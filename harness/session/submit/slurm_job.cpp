@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "harness/base/encoding.hpp"
 #include "harness/base/error.hpp"
-#include "harness/base/shell_word.hpp"
 
 namespace plumb::session {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/timestamp.hpp"
-#include "harness/results/labels/run_marks.hpp"
+#include "harness/results/labels/run_labels.hpp"
 #include "harness/session/work/control_measurement.hpp"
 #include "harness/session/work/planner.hpp"
 

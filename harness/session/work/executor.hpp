@@ -11,8 +11,7 @@
 #include "harness/results/paired_round.hpp"
 #include "harness/results/run.hpp"
 #include "harness/session/work/planner.hpp"
-#include "harness/session/work/progress.hpp"
-#include "harness/session/work/work_source.hpp"
+#include "harness/session/work/session_context.hpp"
 #include "harness/store/store.hpp"
 #include "harness/worker/client/worker_process.hpp"
 

@@ -10,7 +10,7 @@
 #include "harness/results/division/divided_variant.hpp"
 #include "harness/session/work/planner.hpp"
 #include "harness/store/store.hpp"
-#include "harness/worker/protocol/execute_request.hpp"
+#include "harness/worker/protocol/requests.hpp"
 
 namespace plumb::session {
 

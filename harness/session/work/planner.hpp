@@ -2,18 +2,102 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <random>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/analysis/bounds/bounds.hpp"
+#include "harness/analysis/bounds/model_instance.hpp"
+#include "harness/base/hash64.hpp"
 #include "harness/model/graph/graph.hpp"
+#include "harness/model/key/layer_spec.hpp"
 #include "harness/results/division/divided_variant.hpp"
+#include "harness/results/measurement.hpp"
 #include "harness/results/run.hpp"
-#include "harness/session/work/planned_model.hpp"
-#include "harness/session/work/work_source.hpp"
+#include "harness/rewrite/rewrite.hpp"
 #include "harness/suite/suite.hpp"
 
 namespace plumb::session {
+
+/// One model of a suite, read and given its data type.
+struct PlannedModel {
+  analysis::ModelInstance instance;
+  model::Graph graph;
+};
+
+/// One key to measure once, however often it occurs.
+struct WorkItem {
+  model::LayerKey key;
+  std::int64_t occurrences = 0;  ///< in all models and listed layers of the suite
+  double weight = 0.0;  ///< MACs × occurrences; bytes moved ÷ 1000 where there are no MACs
+  std::vector<results::CacheMode> caches;  ///< still to be measured
+};
+
+/// One key whose fastest variants are measured again in a fresh process.
+struct Confirmation {
+  model::LayerKey key;
+  std::vector<results::CacheMode> caches;
+  std::vector<std::string> variants;  ///< the fastest few and the library's own choice
+};
+
+/// Source of the items that an executor measures, one by one.
+class WorkSource {
+ public:
+  WorkSource() = default;
+  virtual ~WorkSource() = default;
+  WorkSource(const WorkSource&) = delete;
+  WorkSource& operator=(const WorkSource&) = delete;
+  WorkSource(WorkSource&&) = delete;
+  WorkSource& operator=(WorkSource&&) = delete;
+
+  /// Returns the items that next() may still return, for the progress that is shown.
+  [[nodiscard]] virtual const std::vector<WorkItem>& items() const = 0;
+  /// Returns the next item. Absent: there is none.
+  [[nodiscard]] virtual std::optional<WorkItem> next() = 0;
+};
+
+/// Source of all items of a list, in its order.
+class WorkList final : public WorkSource {
+ public:
+  explicit WorkList(std::vector<WorkItem> items) : items_(std::move(items)) {}
+
+  [[nodiscard]] const std::vector<WorkItem>& items() const override { return items_; }
+  [[nodiscard]] std::optional<WorkItem> next() override {
+    return next_ < items_.size() ? std::optional(items_[next_++]) : std::nullopt;
+  }
+
+ private:
+  std::vector<WorkItem> items_;
+  std::size_t next_ = 0;
+};
+
+/// Filter of layers by the patterns of a selection.
+///
+/// A pattern is compared with a layer's name, its operator as in the file ("Conv") and as in the
+/// key ("conv"), and its key. Operators are compared without regard to capitals.
+class LayerFilter {
+ public:
+  /// Keeps a reference to the selection.
+  explicit LayerFilter(const suite::LayerSelection& selection) : selection_(selection) {}
+
+  [[nodiscard]] bool keeps(const model::Layer& layer) const;
+  /// Returns whether a key that a suite lists is kept.
+  [[nodiscard]] bool keeps(const model::LayerKey& key) const;
+  /// Returns whether a fused form is kept: all its layers are, or its own key is wanted. A form
+  /// with an excluded layer is not.
+  [[nodiscard]] bool keeps(const model::Graph& graph, const rewrite::Match& match) const;
+
+ private:
+  const suite::LayerSelection& selection_;
+};
+
+/// Throws Error{kUser}, with the operators that there are, for a wanted pattern of a suite's
+/// selection that no layer matches.
+void check_wanted_layers(std::span<const PlannedModel> models, const suite::ResolvedSuite& suite);
 
 /// One part of a suite that is spread over machines: part `index` of `count`, counted from 1.
 struct Shard {
@@ -76,5 +160,15 @@ struct SelectedLayers {
 /// for a wanted pattern that no layer matches, and if nothing is left.
 [[nodiscard]] SelectedLayers selected_layers(std::span<const PlannedModel> models,
                                              const suite::ResolvedSuite& suite);
+
+/// Shuffles values into an order that a run's id and a round's number fix, on any machine. The
+/// method is that of Fisher and Yates. std::shuffle differs between libraries.
+template <typename Value>
+void shuffle_for(const std::string& run, std::size_t round, std::vector<Value>& values) {
+  std::mt19937_64 random(hash64(std::as_bytes(std::span(run))) + round);
+  for (std::size_t i = values.size(); i > 1; --i) {
+    std::swap(values[i - 1], values[random() % i]);
+  }
+}
 
 }  // namespace plumb::session

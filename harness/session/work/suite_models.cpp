@@ -11,9 +11,8 @@
 #include <utility>
 
 #include "harness/base/digest.hpp"
+#include "harness/base/encoding.hpp"
 #include "harness/base/error.hpp"
-#include "harness/base/json_text.hpp"
-#include "harness/base/path_text.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
 #include "harness/rewrite/types/typed_graph.hpp"
 

@@ -7,11 +7,10 @@
 #include <vector>
 
 #include "harness/results/run.hpp"
-#include "harness/session/work/model_source.hpp"
 #include "harness/session/work/planner.hpp"
+#include "harness/session/work/session_context.hpp"
 #include "harness/suite/suite.hpp"
-#include "harness/worker/protocol/alternation.hpp"
-#include "harness/worker/protocol/execute_request.hpp"
+#include "harness/worker/protocol/requests.hpp"
 
 namespace plumb::session {
 

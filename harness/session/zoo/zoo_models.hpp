@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "harness/session/work/model_source.hpp"
+#include "harness/session/work/session_context.hpp"
 
 namespace onnx {
 class ModelProto;

@@ -16,13 +16,11 @@
 #include <utility>
 
 #include "harness/base/digest.hpp"
+#include "harness/base/encoding.hpp"
 #include "harness/base/error.hpp"
-#include "harness/base/file_descriptor.hpp"
-#include "harness/base/json_text.hpp"
-#include "harness/base/path_text.hpp"
+#include "harness/base/file_io.hpp"
 #include "harness/base/timestamp.hpp"
 #include "harness/base/ulid.hpp"
-#include "harness/base/whole_file.hpp"
 #include "harness/stacks/built/bounded_program.hpp"
 
 namespace plumb::stacks {

@@ -5,14 +5,134 @@
 #include <libpq-fe.h>
 
 #include <array>
+#include <bit>
+#include <limits>
+#include <memory>
 #include <utility>
 
 #include "harness/base/error.hpp"
 #include "harness/base/hash64.hpp"
+#include "harness/store/damage.hpp"
 #include "harness/store/postgresql/postgresql_failure.hpp"
-#include "harness/store/postgresql/postgresql_url.hpp"
 
 namespace plumb::store {
+namespace {
+
+// The numbers of built-in types never change (catalog/pg_type.dat).
+constexpr unsigned kBool = 16;
+constexpr unsigned kInt8 = 20;
+constexpr unsigned kInt2 = 21;
+constexpr unsigned kInt4 = 23;
+constexpr unsigned kFloat8 = 701;
+
+template <typename Integer>
+Integer narrow(std::int64_t value) {
+  if (value < std::numeric_limits<Integer>::min() || value > std::numeric_limits<Integer>::max()) {
+    throw Error(
+        Error::Kind::kInternal,
+        fmt::format("{} does not fit its column in the store; please report this bug", value));
+  }
+  return static_cast<Integer>(value);
+}
+
+StoreDamage wrong_type(unsigned type) {
+  return damaged_store(fmt::format("a column has the type {}, which it should not have", type));
+}
+
+}  // namespace
+
+template <typename Integer>
+void PostgresqlValue::put(Integer value) {
+  const auto bits = static_cast<std::make_unsigned_t<Integer>>(value);
+  used_ = sizeof bits;
+  for (std::size_t i = 0; i < used_; ++i) {
+    inside_.at(i) = static_cast<char>(static_cast<unsigned char>(bits >> (8 * (used_ - 1 - i))));
+  }
+}
+
+PostgresqlValue::PostgresqlValue(unsigned type, std::int64_t value) {
+  switch (type) {
+    case kInt8:
+      put(value);
+      break;
+    case kInt4:
+      put(narrow<std::int32_t>(value));
+      break;
+    case kInt2:
+      put(narrow<std::int16_t>(value));
+      break;
+    default:
+      throw wrong_type(type);
+  }
+}
+
+PostgresqlValue::PostgresqlValue(unsigned type, double value) {
+  if (type != kFloat8) {
+    throw wrong_type(type);
+  }
+  put(std::bit_cast<std::int64_t>(value));
+}
+
+std::int64_t read_integer(unsigned type, std::string_view bytes) {
+  switch (type) {
+    case kInt8:
+      return read_bytes<std::int64_t>(bytes);
+    case kInt4:
+      return read_bytes<std::int32_t>(bytes);
+    case kInt2:
+      return read_bytes<std::int16_t>(bytes);
+    case kBool:
+      return bytes == std::string_view("\1", 1) ? 1 : 0;
+    default:
+      throw wrong_type(type);
+  }
+}
+
+double read_number(unsigned type, std::string_view bytes) {
+  if (type != kFloat8) {
+    throw wrong_type(type);
+  }
+  return std::bit_cast<double>(read_bytes<std::int64_t>(bytes));
+}
+
+std::string number_text(unsigned type, std::string_view bytes) {
+  return type == kFloat8 ? fmt::format("{}", read_number(type, bytes))
+                         : fmt::format("{}", read_integer(type, bytes));
+}
+
+namespace {
+
+struct FreeOptions {
+  void operator()(PQconninfoOption* options) const { PQconninfoFree(options); }
+};
+
+}  // namespace
+
+bool is_postgresql_url(std::string_view url) {
+  return url.starts_with("postgresql://") || url.starts_with("postgres://");
+}
+
+void check_postgresql_url(const std::string& url) {
+  char* message = nullptr;
+  const std::unique_ptr<PQconninfoOption, FreeOptions> options(
+      PQconninfoParse(url.c_str(), &message));
+  PQfreemem(message);  // It repeats parts of the URL, and one may be a password.
+  if (!options) {
+    throw Error(Error::Kind::kUser,
+                "the URL of the PostgreSQL store cannot be read (it is not repeated here, as it "
+                "may hold a password): write postgresql://USER@HOST:PORT/DATABASE?NAME=VALUE");
+  }
+  for (const PQconninfoOption* option = options.get(); option->keyword != nullptr; ++option) {
+    const std::string_view name = option->keyword;
+    if (option->val != nullptr && (name == "password" || name == "sslpassword")) {
+      throw Error(Error::Kind::kUser,
+                  "the URL of the PostgreSQL store holds a password, which others can read in the "
+                  "list of processes: change that password, write the URL without it, and keep "
+                  "the new one in ~/.pgpass (or PGPASSFILE, or a service file)");
+    }
+  }
+}
+
 namespace {
 
 // What is queued is bounded, so that neither side waits for the other to read.

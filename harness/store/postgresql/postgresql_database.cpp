@@ -17,7 +17,7 @@
 #include "harness/store/migration.hpp"
 #include "harness/store/postgresql/postgresql_connection.hpp"
 #include "harness/store/postgresql/postgresql_statement.hpp"
-#include "harness/store/tables/statement.hpp"
+#include "harness/store/tables/connection.hpp"
 
 namespace plumb::store {
 namespace {

@@ -9,7 +9,6 @@
 
 #include "harness/base/error.hpp"
 #include "harness/store/damage.hpp"
-#include "harness/store/server_away.hpp"
 
 namespace plumb::store {
 namespace {

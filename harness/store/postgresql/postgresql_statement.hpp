@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "harness/store/postgresql/postgresql_connection.hpp"
-#include "harness/store/tables/statement.hpp"
+#include "harness/store/tables/connection.hpp"
 
 namespace plumb::store {
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -9,9 +10,11 @@
 #include <variant>
 #include <vector>
 
-#include "harness/results/profile/stored_profile.hpp"
+#include "harness/results/profile/named_profile.hpp"
 #include "harness/results/run.hpp"
 #include "harness/store/sqlite/sqlite_connection.hpp"
+#include "harness/store/store.hpp"
+#include "harness/store/tables/table_store.hpp"
 
 namespace plumb::store {
 
@@ -74,5 +77,17 @@ class SpoolFile {
 
 /// Returns the spools in a folder. There may be none, nor a folder.
 [[nodiscard]] std::vector<std::filesystem::path> find_spools(const std::filesystem::path& folder);
+
+/// Sends the writes of a spool to a store that has retaken their run, in order, and drops each once
+/// it is committed. A write that the store has already changes nothing, and one of
+/// shared work that another process has by now is left out. Returns the number of rows
+/// sent. Throws ServerAway if the server goes away; then the rest stays.
+std::size_t replay(SpoolFile& spool, TableStore& store);
+
+/// Sends the spools of dead processes to the store that they are for, and removes those that are
+/// sent. Throws ServerAway if the server goes away meanwhile.
+std::vector<SpooledRun> sync_spools_of(const std::filesystem::path& folder,
+                                       const std::string& url,
+                                       TableStore& server);
 
 }  // namespace plumb::store

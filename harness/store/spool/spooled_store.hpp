@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/store/server_away.hpp"
+#include "harness/store/damage.hpp"
 #include "harness/store/spool/spool_file.hpp"
 #include "harness/store/store.hpp"
 #include "harness/store/tables/table_store.hpp"

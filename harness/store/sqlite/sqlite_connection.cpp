@@ -6,11 +6,112 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+
 #include "harness/base/error.hpp"
 #include "harness/store/damage.hpp"
-#include "harness/store/sqlite/schema_check.hpp"
+#include "harness/store/migration.hpp"
 
 namespace plumb::store {
+namespace {
+
+/// Lines that describe each table's columns or each index's columns, by name.
+using Schema = std::map<std::string, std::string>;
+
+struct Close {
+  void operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
+};
+
+constexpr const char* kDescribe =
+    "select m.name, m.type || ' of ' || m.tbl_name || ': ' || c.name || ' ' || c.type || ' ' || "
+    "c.\"notnull\" || c.pk from sqlite_master m join pragma_table_info(m.name) c "
+    "where m.type = 'table' and m.name not like 'sqlite_%' "
+    "union all select m.name, m.type || ' of ' || m.tbl_name || ': ' || coalesce(i.name, '') "
+    "from sqlite_master m join pragma_index_info(m.name) i "
+    "where m.type = 'index' and m.name not like 'sqlite_%'";
+
+int collect(void* schema, int columns, char** values, char** /*names*/) noexcept {
+  try {
+    if (columns == 2 && values[0] != nullptr && values[1] != nullptr) {
+      (*static_cast<Schema*>(schema))[values[0]].append(values[1]).append("\n");
+    }
+  } catch (...) {
+    return 1;
+  }
+  return 0;
+}
+
+/// Returns absent if the schema cannot be read.
+std::optional<Schema> describe(sqlite3* handle) {
+  Schema schema;
+  if (sqlite3_exec(handle, kDescribe, &collect, &schema, nullptr) != SQLITE_OK) {
+    return std::nullopt;
+  }
+  return schema;
+}
+
+int take_number(void* number, int columns, char** values, char** /*names*/) noexcept {
+  if (columns == 1 && values[0] != nullptr) {
+    *static_cast<int*>(number) = std::atoi(values[0]);
+  }
+  return 0;
+}
+
+std::optional<Schema> expected(int version) {
+  sqlite3* raw = nullptr;
+  const int code = sqlite3_open_v2(":memory:", &raw, SQLITE_OPEN_READWRITE, nullptr);
+  const std::unique_ptr<sqlite3, Close> memory(raw);
+  std::string sql = "create table migrations (number integer primary key, name text not null);";
+  for (const Migration& migration : migrations()) {
+    if (migration.number <= version) {
+      sql += migration.sql;
+    }
+  }
+  if (code != SQLITE_OK || sqlite3_exec(raw, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) {
+    return std::nullopt;
+  }
+  return describe(raw);
+}
+
+std::string compare(sqlite3* store) {
+  int version = 0;
+  if (sqlite3_exec(store,
+                   "select coalesce(max(number), 0) from migrations",
+                   &take_number,
+                   &version,
+                   nullptr) != SQLITE_OK) {
+    return "its list of migrations cannot be read";
+  }
+  const std::optional<Schema> found = describe(store);
+  if (!found) {
+    return "its schema cannot be read";
+  }
+  const std::optional<Schema> wanted = expected(version);
+  if (!wanted) {
+    return {};  // Nothing to compare with.
+  }
+  for (const auto& [name, columns] : *wanted) {
+    const auto held = found->find(name);
+    if (held == found->end() || held->second != columns) {
+      return fmt::format("'{}' does not have the columns of schema version {}", name, version);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string schema_fault(sqlite3* store) noexcept {
+  try {
+    return compare(store);
+  } catch (...) {
+    return {};
+  }
+}
+
 namespace {
 
 struct Advice {
@@ -198,6 +299,112 @@ void SqliteConnection::rollback() noexcept {
   if (sqlite3_get_autocommit(handle()) == 0) {
     sqlite3_exec(handle(), "rollback", nullptr, nullptr, nullptr);
   }
+}
+
+void SqliteStatement::Finalize::operator()(sqlite3_stmt* handle) const noexcept {
+  sqlite3_finalize(handle);
+}
+
+SqliteStatement::SqliteStatement(const SqliteConnection& connection, std::string_view sql)
+    : connection_(&connection) {
+  sqlite3_stmt* raw = nullptr;
+  const int code = sqlite3_prepare_v3(connection.handle(),
+                                      sql.data(),
+                                      static_cast<int>(sql.size()),
+                                      SQLITE_PREPARE_PERSISTENT,
+                                      &raw,
+                                      nullptr);
+  handle_.reset(raw);
+  connection.check(code, "prepare a statement in");
+}
+
+void SqliteStatement::check(int code) const {
+  if (code != SQLITE_OK) {
+    connection_->check(code, "use a statement in");
+  }
+}
+
+SqliteStatement& SqliteStatement::bind(std::int64_t value) {
+  check(sqlite3_bind_int64(handle_.get(), ++parameter_, value));
+  return *this;
+}
+
+SqliteStatement& SqliteStatement::bind(double value) {
+  check(sqlite3_bind_double(handle_.get(), ++parameter_, value));
+  return *this;
+}
+
+SqliteStatement& SqliteStatement::bind(std::string_view text) {
+  // A null pointer would bind NULL, not the empty text.
+  const char* const data = text.data() == nullptr ? "" : text.data();
+  check(sqlite3_bind_text64(
+      handle_.get(), ++parameter_, data, text.size(), SQLITE_STATIC, SQLITE_UTF8));
+  return *this;
+}
+
+SqliteStatement& SqliteStatement::bind_bytes(std::string_view bytes) {
+  check(
+      sqlite3_bind_blob64(handle_.get(), ++parameter_, bytes.data(), bytes.size(), SQLITE_STATIC));
+  return *this;
+}
+
+SqliteStatement& SqliteStatement::bind_null() {
+  check(sqlite3_bind_null(handle_.get(), ++parameter_));
+  return *this;
+}
+
+bool SqliteStatement::step() {
+  const int code = sqlite3_step(handle_.get());
+  column_ = 0;
+  if (code == SQLITE_ROW) {
+    return true;
+  }
+  if (code != SQLITE_DONE) {
+    // The message belongs to the connection. Take it before the reset clears it.
+    try {
+      connection_->check(code, "read or write");
+    } catch (...) {
+      reset();
+      throw;
+    }
+  }
+  reset();
+  return false;
+}
+
+void SqliteStatement::reset() noexcept {
+  sqlite3_reset(handle_.get());
+  parameter_ = 0;
+  column_ = 0;
+}
+
+bool SqliteStatement::skip_null() {
+  const bool null = sqlite3_column_type(handle_.get(), column_) == SQLITE_NULL;
+  column_ += null ? 1 : 0;
+  return null;
+}
+
+std::int64_t SqliteStatement::integer() {
+  return sqlite3_column_int64(handle_.get(), column_++);
+}
+
+double SqliteStatement::number() {
+  return sqlite3_column_double(handle_.get(), column_++);
+}
+
+std::string_view SqliteStatement::text_view() {
+  const auto* const data = static_cast<const char*>(
+      static_cast<const void*>(sqlite3_column_text(handle_.get(), column_)));
+  const int size = sqlite3_column_bytes(handle_.get(), column_++);
+  return data == nullptr ? std::string_view{}
+                         : std::string_view(data, static_cast<std::size_t>(size));
+}
+
+std::string_view SqliteStatement::blob_view() {
+  const auto* const data = static_cast<const char*>(sqlite3_column_blob(handle_.get(), column_));
+  const int size = sqlite3_column_bytes(handle_.get(), column_++);
+  return data == nullptr ? std::string_view{}
+                         : std::string_view(data, static_cast<std::size_t>(size));
 }
 
 }  // namespace plumb::store

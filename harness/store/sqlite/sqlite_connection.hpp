@@ -11,13 +11,17 @@
 #include <utility>
 #include <vector>
 
-#include "harness/store/files/lease_file.hpp"
-#include "harness/store/files/store_copy.hpp"
+#include "harness/store/files/store_files.hpp"
 #include "harness/store/tables/connection.hpp"
 
 struct sqlite3;
+struct sqlite3_stmt;
 
 namespace plumb::store {
+
+/// Returns in which table the schema of an open store differs from that of its migrations. Empty:
+/// in none. It throws nothing, so that the handling of another error can ask.
+[[nodiscard]] std::string schema_fault(sqlite3* store) noexcept;
 
 /// Owner of one connection to an SQLite database.
 class SqliteConnection final : public Connection {
@@ -82,6 +86,39 @@ class SqliteConnection final : public Connection {
   std::unique_ptr<StoreCopy> copy_;
   std::unique_ptr<sqlite3, Close> handle_;
   std::optional<LeaseFile> lease_file_;
+};
+
+/// Owner of one prepared statement of SQLite.
+class SqliteStatement final : public Statement {
+ public:
+  using Statement::bind;
+
+  /// Prepares `sql`. `connection` must live longer.
+  SqliteStatement(const SqliteConnection& connection, std::string_view sql);
+
+  SqliteStatement& bind(std::int64_t value) override;
+  SqliteStatement& bind(double value) override;
+  SqliteStatement& bind(std::string_view text) override;
+  SqliteStatement& bind_bytes(std::string_view bytes) override;
+  SqliteStatement& bind_null() override;
+  bool step() override;
+  void reset() noexcept override;
+  [[nodiscard]] std::int64_t integer() override;
+  [[nodiscard]] double number() override;
+  [[nodiscard]] std::string_view text_view() override;
+  [[nodiscard]] std::string_view blob_view() override;
+
+ private:
+  struct Finalize {
+    void operator()(sqlite3_stmt* handle) const noexcept;
+  };
+  [[nodiscard]] bool skip_null() override;
+  void check(int code) const;
+
+  const SqliteConnection* connection_;
+  std::unique_ptr<sqlite3_stmt, Finalize> handle_;
+  int parameter_ = 0;
+  int column_ = 0;
 };
 
 }  // namespace plumb::store

@@ -7,10 +7,8 @@
 
 #include "harness/base/error.hpp"
 #include "harness/store/damage.hpp"
-#include "harness/store/files/log_damage.hpp"
-#include "harness/store/sqlite/schema_check.hpp"
+#include "harness/store/files/store_files.hpp"
 #include "harness/store/sqlite/sqlite_connection.hpp"
-#include "harness/store/sqlite/sqlite_statement.hpp"
 #include "harness/store/tables/schema.hpp"
 
 namespace plumb::store {

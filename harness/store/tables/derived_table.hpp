@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "harness/results/run.hpp"
-#include "harness/store/tables/statement_cache.hpp"
+#include "harness/store/tables/connection.hpp"
 
 namespace plumb::store {
 

@@ -8,8 +8,8 @@
 #include <limits>
 #include <tuple>
 
+#include "harness/base/encoding.hpp"
 #include "harness/base/error.hpp"
-#include "harness/base/utf8_text.hpp"
 #include "harness/results/results_json.hpp"
 #include "harness/results/sample_codec.hpp"
 #include "harness/store/content_hash.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "harness/results/run.hpp"
-#include "harness/store/tables/statement.hpp"
+#include "harness/store/tables/connection.hpp"
 
 namespace plumb::store {
 

@@ -10,8 +10,8 @@
 
 #include "harness/base/error.hpp"
 #include "harness/results/json_object.hpp"
-#include "harness/results/profile/listing_json.hpp"
 #include "harness/results/profile/profile_codec.hpp"
+#include "harness/results/profile/profile_json.hpp"
 #include "harness/store/content_hash.hpp"
 #include "harness/store/damage.hpp"
 #include "harness/store/profile_content.hpp"

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/results/profile/stored_profile.hpp"
-#include "harness/store/tables/statement_cache.hpp"
+#include "harness/results/profile/named_profile.hpp"
+#include "harness/store/tables/connection.hpp"
 #include "harness/store/tables/text_table.hpp"
 
 namespace plumb::store {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "harness/results/run.hpp"
+#include "harness/store/tables/connection.hpp"
 #include "harness/store/tables/run_row.hpp"
-#include "harness/store/tables/statement_cache.hpp"
 
 namespace plumb::store {
 

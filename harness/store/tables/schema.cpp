@@ -9,7 +9,6 @@
 #include "harness/store/damage.hpp"
 #include "harness/store/migration.hpp"
 #include "harness/store/tables/connection.hpp"
-#include "harness/store/tables/statement.hpp"
 
 namespace plumb::store {
 namespace {

@@ -3,16 +3,49 @@
 
 #include <cstddef>
 #include <iosfwd>
+#include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/base/timestamp.hpp"
 #include "harness/results/run.hpp"
 #include "harness/store/store.hpp"
-#include "harness/store/tables/store_tables.hpp"
+#include "harness/store/tables/connection.hpp"
+#include "harness/store/tables/derived_table.hpp"
+#include "harness/store/tables/measurement_table.hpp"
+#include "harness/store/tables/profile_table.hpp"
+#include "harness/store/tables/run_table.hpp"
+#include "harness/store/tables/work_table.hpp"
 
 namespace plumb::store {
+
+/// Connection of a store, with the readers and writers of its tables.
+struct StoreTables {
+  explicit StoreTables(std::unique_ptr<Connection> opened)
+      : owned(std::move(opened)),
+        connection(*owned),
+        statements(connection),
+        runs(statements),
+        leases(statements),
+        work(statements),
+        measurements(statements),
+        derived(statements),
+        profiles(statements),
+        series(statements, measurements) {}
+
+  std::unique_ptr<Connection> owned;
+  Connection& connection;
+  StatementCache statements;
+  RunTable runs;
+  LeaseTable leases;
+  WorkTable work;
+  MeasurementTable measurements;
+  DerivedTable derived;
+  ProfileTable profiles;
+  SeriesReader series;
+};
 
 /// Writes runs as lines of JSON: all runs if none is named. The runs whose rows they reuse or
 /// derive from are written too, so that an export is complete in itself. Only within a read

@@ -8,7 +8,7 @@
 #include "harness/store/damage.hpp"
 #include "harness/store/store.hpp"
 #include "harness/store/tables/connection.hpp"
-#include "harness/store/tables/store_tables.hpp"
+#include "harness/store/tables/store_maintenance.hpp"
 
 namespace plumb::store {
 

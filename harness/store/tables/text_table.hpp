@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/store/tables/statement_cache.hpp"
+#include "harness/store/tables/connection.hpp"
 
 namespace plumb::store {
 

@@ -7,10 +7,9 @@
 
 #include "harness/base/error.hpp"
 #include "harness/store/damage.hpp"
-#include "harness/store/files/log_damage.hpp"
+#include "harness/store/files/store_files.hpp"
 #include "harness/store/postgresql/postgresql_connection.hpp"
-#include "harness/store/postgresql/postgresql_url.hpp"
-#include "harness/store/spool/spool_sync.hpp"
+#include "harness/store/spool/spool_file.hpp"
 #include "harness/store/spool/spooled_store.hpp"
 #include "harness/store/sqlite/sqlite_connection.hpp"
 #include "harness/store/store.hpp"

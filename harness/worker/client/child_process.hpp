@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/base/file_descriptor.hpp"
+#include "harness/base/file_io.hpp"
 #include "harness/base/units.hpp"
 
 namespace plumb::worker {

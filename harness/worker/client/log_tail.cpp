@@ -111,4 +111,12 @@ void LogTail::read_until_stopped() {
   }
 }
 
+Error lost_worker(const WorkerDied& death, const std::string& what) {
+  return {Error::Kind::kEnvironment,
+          fmt::format("the worker was lost while {}: {}; check that nothing kills it, that memory "
+                      "is free and that --row-timeout is long enough, then try again",
+                      what,
+                      death.outcome().reason)};
+}
+
 }  // namespace plumb::worker

@@ -4,10 +4,14 @@
 #include <condition_variable>
 #include <cstddef>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 
-#include "harness/base/file_descriptor.hpp"
+#include "harness/base/error.hpp"
+#include "harness/base/file_io.hpp"
+#include "harness/results/measurement.hpp"
 
 namespace plumb::worker {
 
@@ -49,5 +53,21 @@ class LogTail {
   mutable bool ended_ = false;
   std::thread thread_;
 };
+
+/// Error of a worker process that ended, hung or broke the protocol during a request. The row in
+/// progress gets its outcome.
+class WorkerDied : public std::runtime_error {
+ public:
+  explicit WorkerDied(results::Outcome outcome)
+      : std::runtime_error(outcome.reason), outcome_(std::move(outcome)) {}
+  [[nodiscard]] const results::Outcome& outcome() const { return outcome_; }
+
+ private:
+  results::Outcome outcome_;  ///< kCrashed ("signal 11 (SIGSEGV)"), kTimedOut or kSkipped
+};
+
+/// Makes an Error{kEnvironment} of a worker's death, for what has no row to say it in. `what` is
+/// what the worker was doing: "calibrating".
+[[nodiscard]] Error lost_worker(const WorkerDied& death, const std::string& what);
 
 }  // namespace plumb::worker

@@ -7,13 +7,12 @@
 #include <string>
 
 #include "harness/base/units.hpp"
-#include "harness/results/outcome.hpp"
+#include "harness/results/measurement.hpp"
 #include "harness/worker/client/child_process.hpp"
 #include "harness/worker/client/log_tail.hpp"
 #include "harness/worker/protocol/frame_channel.hpp"
 #include "harness/worker/protocol/protocol.pb.h"
 #include "harness/worker/protocol/protocol_conversion.hpp"
-#include "harness/worker/protocol/protocol_error.hpp"
 #include "harness/worker/protocol/worker_setup.hpp"
 
 namespace plumb::worker {

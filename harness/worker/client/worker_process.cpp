@@ -9,14 +9,12 @@
 
 #include "harness/base/error.hpp"
 #include "harness/worker/client/child_process.hpp"
-#include "harness/worker/client/started_facts.hpp"
 #include "harness/worker/client/worker_connection.hpp"
-#include "harness/worker/client/worker_environment.hpp"
-#include "harness/worker/client/worker_finder.hpp"
+#include "harness/worker/client/worker_start.hpp"
+#include "harness/worker/protocol/frame_channel.hpp"
 #include "harness/worker/protocol/path_list.hpp"
 #include "harness/worker/protocol/protocol.pb.h"
 #include "harness/worker/protocol/protocol_conversion.hpp"
-#include "harness/worker/protocol/protocol_error.hpp"
 
 namespace plumb::worker {
 namespace {

@@ -7,10 +7,9 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
-#include "harness/results/host_pace.hpp"
 #include "harness/results/measurement.hpp"
-#include "harness/worker/client/worker_died.hpp"
-#include "harness/worker/client/worker_options.hpp"
+#include "harness/worker/client/log_tail.hpp"
+#include "harness/worker/client/worker_start.hpp"
 #include "harness/worker/protocol/stack.hpp"
 #include "harness/worker/protocol/worker_service.hpp"
 #include "harness/worker/protocol/worker_setup.hpp"

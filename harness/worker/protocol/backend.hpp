@@ -14,15 +14,13 @@
 #include "harness/base/error.hpp"
 #include "harness/base/units.hpp"
 #include "harness/model/graph/graph.hpp"
-#include "harness/model/key/layer_key.hpp"
+#include "harness/model/key/layer_spec.hpp"
 #include "harness/model/key/tensor.hpp"
-#include "harness/results/environment.hpp"
 #include "harness/results/measurement.hpp"
-#include "harness/results/outcome.hpp"
+#include "harness/results/run.hpp"
 #include "harness/worker/protocol/launch_mode.hpp"
-#include "harness/worker/protocol/reproducer.hpp"
+#include "harness/worker/protocol/requests.hpp"
 #include "harness/worker/protocol/step_mark.hpp"
-#include "harness/worker/protocol/trace_request.hpp"
 
 namespace plumb::worker {
 

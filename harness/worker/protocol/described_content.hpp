@@ -8,9 +8,9 @@
 #include "harness/base/error.hpp"
 #include "harness/results/json_fields.hpp"
 #include "harness/results/results_json.hpp"
+#include "harness/worker/protocol/frame_channel.hpp"
 #include "harness/worker/protocol/protocol.pb.h"
 #include "harness/worker/protocol/protocol_conversion.hpp"
-#include "harness/worker/protocol/protocol_error.hpp"
 
 /// Conversion of any described value to the content of a message and back. For .cpp files that
 /// describe values, as json_object.hpp.

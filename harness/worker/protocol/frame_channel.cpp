@@ -12,8 +12,6 @@
 #include <cstdint>
 #include <cstring>
 
-#include "harness/worker/protocol/protocol_error.hpp"
-
 namespace plumb::worker {
 namespace {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "harness/results/execution_mode.hpp"
+#include "harness/results/execution.hpp"
 
 namespace plumb::worker {
 

@@ -57,7 +57,7 @@ struct ReportedError {
 
 /// Writes a value as the content of a message: the JSON of its described fields, and attachments.
 /// Bytes of texts that are not UTF-8 are replaced, but not those of paths. For what `plumb` asks
-/// (request_fields.cpp) and what workers answer (reply_fields.cpp, profile_fields.cpp).
+/// (request_fields.cpp) and what workers answer (reply_fields.cpp).
 template <typename Value>
 [[nodiscard]] protocol::Content to_protocol(const Value& value);
 

@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fields of what a worker answers. Those of results that are stored, too, are in harness/results.
+
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
 #include <cstring>
+#include <limits>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "harness/base/encoding.hpp"
 #include "harness/results/measurement_fields.hpp"
+#include "harness/results/profile/profile_fields.hpp"
 #include "harness/worker/protocol/described_content.hpp"
+#include "harness/worker/protocol/requests.hpp"
 
 namespace plumb::worker {
 namespace {
@@ -235,5 +243,190 @@ PLUMB_REPLY(LongStep)
 PLUMB_REPLY(ReportedError)
 
 #undef PLUMB_REPLY
+
+// Fields of a profile that a worker took. Its samples and chains of calls are attachments.
+
+namespace {
+
+using results::AddressSample;
+using results::FieldLimits;
+using results::SampledProfile;
+
+static_assert(std::endian::native == std::endian::little, "attachments are little-endian");
+
+/// Attachments of a profile, one list each. Addresses have 8 bytes, little-endian. Other numbers
+/// are varints. That of no step and of no chain is 0, and others are 1 more than they are.
+enum Part { kAddresses, kSteps, kBlocks, kThreads, kSampleChains, kDepths, kReturns, kParts };
+
+constexpr FieldLimits kShortText{.longest = kMaxProfileTextBytes};
+
+void put_address(std::string& out, std::uint64_t address) {
+  char bytes[sizeof address];
+  std::memcpy(bytes, &address, sizeof address);
+  out.append(bytes, sizeof address);
+}
+
+/// Reader of one list of numbers.
+class PackedNumbers {
+ public:
+  PackedNumbers(const protocol::Content& content, Part part)
+      : left_(content.attachments(static_cast<int>(part))) {}
+
+  [[nodiscard]] std::size_t bytes() const { return left_.size(); }
+  [[nodiscard]] std::uint64_t address() {
+    std::uint64_t address = 0;
+    if (left_.size() < sizeof address) {
+      refuse_field("attachments", "shorter than its samples");
+    }
+    std::memcpy(&address, left_.data(), sizeof address);
+    left_.remove_prefix(sizeof address);
+    return address;
+  }
+  [[nodiscard]] std::uint32_t number() {
+    const std::optional<std::uint64_t> value = take_varint(left_);
+    if (!value || *value > std::numeric_limits<std::uint32_t>::max()) {
+      refuse_field("attachments", "shorter than its samples");
+    }
+    return static_cast<std::uint32_t>(*value);
+  }
+  void end() const {
+    if (!left_.empty()) {
+      refuse_field("attachments", "longer than its samples");
+    }
+  }
+
+ private:
+  std::string_view left_;
+};
+
+void read_chains(const protocol::Content& content, SampledProfile& profile) {
+  PackedNumbers depths(content, kDepths);
+  PackedNumbers returns(content, kReturns);
+  while (depths.bytes() > 0) {
+    const std::uint32_t depth = depths.number();
+    if (profile.chains.size() == kMaxCallChains || depth > kMaxCallDepth) {
+      refuse_field("chains", "more or deeper than allowed");
+    }
+    results::CallChain& chain = profile.chains.emplace_back();
+    for (std::uint32_t i = 0; i < depth; ++i) {
+      chain.push_back(returns.address());
+    }
+  }
+  returns.end();
+}
+
+void check(const AddressSample& sample, const SampledProfile& profile) {
+  if ((sample.step != results::kNoStep && sample.step >= profile.steps.size()) ||
+      sample.block >= profile.blocks.size() || sample.thread >= profile.threads ||
+      (sample.chain != results::kNoChain && sample.chain >= profile.chains.size())) {
+    refuse_field("samples", "of a step, block, thread or chain that the profile has not");
+  }
+}
+
+void read_samples(const protocol::Content& content, SampledProfile& profile) {
+  PackedNumbers addresses(content, kAddresses);
+  PackedNumbers steps(content, kSteps);
+  PackedNumbers blocks(content, kBlocks);
+  PackedNumbers threads(content, kThreads);
+  PackedNumbers chains(content, kSampleChains);
+  const std::size_t count = addresses.bytes() / sizeof(std::uint64_t);
+  if (count > kMaxProfileSamples) {
+    refuse_field("samples", "more than allowed");
+  }
+  profile.samples.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const AddressSample sample{addresses.address(),
+                               steps.number() - 1,
+                               blocks.number(),
+                               threads.number(),
+                               profile.chains.empty() ? results::kNoChain : chains.number() - 1};
+    check(sample, profile);
+    profile.samples.push_back(sample);
+  }
+  for (const PackedNumbers& list : {addresses, steps, blocks, threads, chains}) {
+    list.end();
+  }
+}
+
+void check(const Profile& profile) {
+  std::uint64_t before = 0;
+  for (const results::CodeMapping& mapping : profile.samples.mappings) {
+    if (mapping.begin < before || mapping.end <= mapping.begin) {
+      refuse_field("mappings", "not in the order of their addresses");
+    }
+    before = mapping.end;
+    static_cast<void>(results::limited(mapping.path, "path", kShortText));
+    static_cast<void>(results::limited(mapping.build_id, "build_id", kShortText));
+  }
+  for (const results::ProfiledBlock& block : profile.samples.blocks) {
+    if (block.executions == 0) {
+      refuse_field("executions", "0");
+    }
+  }
+  for (const results::ProfiledStep& step : profile.samples.steps) {
+    static_cast<void>(results::limited(step.variant, "variant", kShortText));
+  }
+  for (const std::string& file : profile.code_files) {
+    if (!is_plain_file_name(file)) {
+      refuse_field("code_files", "not a list of names of files in the profile's folder");
+    }
+  }
+}
+
+}  // namespace
+
+void attach(const Profile& profile, protocol::Content& content) {
+  std::vector<std::string> parts(kParts);
+  for (const AddressSample& sample : profile.samples.samples) {
+    put_address(parts[kAddresses], sample.address);
+    put_varint(parts[kSteps], sample.step + 1);
+    put_varint(parts[kBlocks], sample.block);
+    put_varint(parts[kThreads], sample.thread);
+    if (!profile.samples.chains.empty()) {
+      put_varint(parts[kSampleChains], sample.chain + 1);
+    }
+  }
+  for (const results::CallChain& chain : profile.samples.chains) {
+    put_varint(parts[kDepths], chain.size());
+    for (const std::uint64_t address : chain) {
+      put_address(parts[kReturns], address);
+    }
+  }
+  for (std::string& part : parts) {
+    content.add_attachments(std::move(part));
+  }
+}
+
+void detach(const protocol::Content& content, Profile& profile) {
+  if (content.attachments_size() != kParts) {
+    refuse_field("attachments", "not the lists of a profile");
+  }
+  read_chains(content, profile.samples);
+  read_samples(content, profile.samples);
+}
+
+/// Leaves out samples and chains of calls: they are attachments.
+template <typename Fields>
+void describe(Fields& fields, Described<Fields, Profile>& value) {
+  constexpr FieldLimits kSampleRate{.least = 0.0, .most = 1e9};
+  Described<Fields, SampledProfile>& samples = value.samples;
+  fields("clock", samples.clock, results::sampling_clock_from);
+  fields("refused", samples.refused, kShortText);
+  fields("asked_rate", samples.asked_rate, kSampleRate);
+  fields("rate", samples.rate, kSampleRate);
+  fields("threads", samples.threads);
+  fields("lost", samples.lost);
+  fields("steps", samples.steps, {.elements = kMaxProfileSteps});
+  fields("blocks", samples.blocks, {.elements = kMaxProfileBlocks});
+  fields("mappings", samples.mappings, {.elements = kMaxCodeMappings});
+  fields("exact", samples.exact);
+  fields("code_files", value.code_files, {.elements = kMaxCodeFiles});
+  if constexpr (Fields::kReads) {
+    check(value);
+  }
+}
+
+template protocol::Content to_protocol<Profile>(const Profile&);
+template Profile from_protocol<Profile>(const protocol::Content&);
 
 }  // namespace plumb::worker

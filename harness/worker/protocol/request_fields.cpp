@@ -11,7 +11,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "harness/results/load/requested_load_fields.hpp"
 #include "harness/results/measurement_fields.hpp"
 #include "harness/worker/protocol/described_content.hpp"
 #include "harness/worker/protocol/worker_setup.hpp"

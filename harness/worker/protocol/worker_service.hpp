@@ -9,20 +9,15 @@
 
 #include "harness/base/error.hpp"
 #include "harness/measure/sampler.hpp"
-#include "harness/model/key/layer_key.hpp"
+#include "harness/model/key/layer_spec.hpp"
 #include "harness/results/engine_choice.hpp"
 #include "harness/results/execution.hpp"
 #include "harness/results/measurement.hpp"
 #include "harness/results/model_code.hpp"
 #include "harness/results/run.hpp"
 #include "harness/results/scenario_result.hpp"
-#include "harness/worker/protocol/alternation.hpp"
 #include "harness/worker/protocol/backend.hpp"
-#include "harness/worker/protocol/execute_request.hpp"
-#include "harness/worker/protocol/load_request.hpp"
-#include "harness/worker/protocol/profile_request.hpp"
-#include "harness/worker/protocol/reproducer.hpp"
-#include "harness/worker/protocol/trace_request.hpp"
+#include "harness/worker/protocol/requests.hpp"
 
 namespace plumb::worker {
 

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "harness/base/error.hpp"
-#include "harness/results/attributes.hpp"
+#include "harness/results/measurement.hpp"
 
 namespace plumb::worker {
 namespace {

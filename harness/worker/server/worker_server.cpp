@@ -20,7 +20,6 @@
 #include "harness/worker/protocol/frame_channel.hpp"
 #include "harness/worker/protocol/protocol.pb.h"
 #include "harness/worker/protocol/protocol_conversion.hpp"
-#include "harness/worker/protocol/protocol_error.hpp"
 #include "harness/worker/protocol/stack.hpp"
 #include "harness/worker/protocol/worker_setup.hpp"
 

@@ -3,12 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ostream>
 
 #include "harness/analysis/report/comparison_json.hpp"
-#include "reporting/content/comparison/metric_table.hpp"
+#include "reporting/content/comparison/metric_rows.hpp"
 #include "reporting/content/run/json_documents.hpp"
-#include "reporting/document/aligned_table.hpp"
+#include "reporting/document/escaped_text.hpp"
+#include "reporting/document/page.hpp"
+#include "reporting/document/quantity_text.hpp"
 #include "reporting/formats/text_page.hpp"
 
 namespace plumb::reporting {
@@ -171,6 +174,185 @@ void write_detections(std::span<const SeriesDetection> series,
   write_json(
       analysis::Json{{"schema_version", analysis::kJsonSchemaVersion}, {"series", std::move(rows)}},
       out);
+}
+
+namespace {
+
+std::string result_of(const analysis::BisectionStep& step) {
+  using enum analysis::SearchTask::Purpose;
+  const bool bad = step.state == analysis::CandidateState::kBad;
+  std::string result(to_text(step.state));
+  if (step.task.purpose == kEnds && bad) {
+    result = to_text(step.test.verdict);
+  } else if (step.task.purpose == kConfirmation) {
+    result = bad ? "confirmed" : "not confirmed";
+  }
+  const std::string& why = step.problem.empty() ? step.test.reason : step.problem;
+  return result + (why.empty() ? "" : ": " + why);
+}
+
+void write_steps(const analysis::Bisection& bisection, std::ostream& out) {
+  AlignedTable table({{"  " + bisection.unit},
+                      {bisection.unit == "commit" ? "subject" : "version"},
+                      {"against"},
+                      {"against it", true},
+                      {"this one", true},
+                      {"change", true},
+                      {"95 %", true},
+                      {"pairs", true},
+                      {"result"},
+                      {"implementation"}});
+  for (const analysis::BisectionStep& step : bisection.steps) {
+    const analysis::MetricComparison& test = step.test;
+    const bool compared = test.ratio.has_value();
+    table.add({"  " + short_name(bisection, step.task.candidate),
+               bisection.line[step.task.candidate].about,
+               short_name(bisection, step.task.against),
+               compared ? time_text(Seconds(test.baseline)) : "–",
+               compared ? time_text(Seconds(test.candidate)) : "–",
+               compared ? fmt::format("{:+.1f} %", 100.0 * (*test.ratio - 1.0)) : "–",
+               compared ? fmt::format("{:+.1f} % … {:+.1f} %",
+                                      100.0 * (test.low - 1.0),
+                                      100.0 * (test.high - 1.0))
+                        : "–",
+               std::to_string(step.pairs),
+               result_of(step),
+               step.baseline_variant == step.candidate_variant
+                   ? step.candidate_variant
+                   : step.baseline_variant + " → " + step.candidate_variant});
+  }
+  table.write(out);
+}
+
+/// Names the candidates of which one is the first bad one, where they are several.
+void write_range(const analysis::Bisection& bisection, std::ostream& out) {
+  constexpr std::size_t kMaxNamed = 20;
+  const std::size_t first = bisection.last_good + 1;
+  const std::size_t last = std::min(bisection.first_bad, bisection.last_good + kMaxNamed);
+  out << fmt::format("one of these {} is the first bad one:\n",
+                     bisection.first_bad - bisection.last_good);
+  for (std::size_t i = first; i <= last; ++i) {
+    out << fmt::format(
+        "  {}  {}  {}\n",
+        sanitize_utf8(bisection.line[i].name),
+        to_text(i == bisection.first_bad ? analysis::CandidateState::kBad : state_of(bisection, i)),
+        sanitize_utf8(bisection.line[i].about));
+  }
+  if (last < bisection.first_bad) {
+    out << fmt::format("  … and {} more, see --json\n", bisection.first_bad - last);
+  }
+}
+
+}  // namespace
+
+void write_bisection(const analysis::Bisection& bisection, OutputMode style, std::ostream& out) {
+  if (style == OutputMode::kJson) {
+    write_json(analysis::bisection_document(bisection), out);
+    return;
+  }
+  out << fmt::format("{}\n{}\n",
+                     sanitize_utf8(bisection.subject ? bisection.subject->name : bisection.what),
+                     sanitize_utf8(conclusion(bisection)));
+  if (bisection.exact()) {
+    out << fmt::format("first bad {}: {}\n",
+                       bisection.unit,
+                       sanitize_utf8(bisection.line[bisection.first_bad].name));
+  } else if (bisection.found() && bisection.complete) {
+    write_range(bisection, out);
+  }
+  out << fmt::format("\n{} {}s from {} to {}",
+                     bisection.line.size(),
+                     bisection.unit,
+                     sanitize_utf8(short_name(bisection, 0)),
+                     sanitize_utf8(short_name(bisection, bisection.line.size() - 1)));
+  out << (bisection.unit == "commit" ? fmt::format(", {} built:\n", bisection.builds) : ":\n");
+  write_steps(bisection, out);
+}
+
+namespace {
+
+constexpr std::size_t kShown = 30;
+
+std::string percent(double share) {
+  return share_text(share, 2);
+}
+
+void write_metrics(const std::vector<analysis::AaStudy::MetricNoise>& all, std::ostream& out) {
+  std::vector<const analysis::AaStudy::MetricNoise*> noisiest;
+  for (const analysis::AaStudy::MetricNoise& metric : all) {
+    noisiest.push_back(&metric);
+  }
+  std::stable_sort(noisiest.begin(), noisiest.end(), [](const auto* one, const auto* other) {
+    return one->process > other->process;
+  });
+  AlignedTable table({{"  median", true},
+                      {"within", true},
+                      {"between", true},
+                      {"days", true},
+                      {"one process", true},
+                      {"floor", true},
+                      {"lag 1", true},
+                      {"drift", true},
+                      {"pairs", true},
+                      {"metric"}});
+  for (std::size_t i = 0; i < std::min(kShown, noisiest.size()); ++i) {
+    const analysis::AaStudy::MetricNoise& metric = *noisiest[i];
+    table.add({time_text(Seconds(metric.median)),
+               percent(metric.within),
+               percent(metric.between),
+               metric.daily ? percent(*metric.daily) : "–",
+               percent(metric.process),
+               percent(metric.floor),
+               fmt::format("{:.2f}", metric.autocorrelation),
+               fmt::format("{:.2f}", metric.drift),
+               std::to_string(metric.pairs),
+               metric.series});
+  }
+  table.write(out);
+  if (noisiest.size() > kShown) {
+    out << fmt::format("  and {} quieter metrics, all of them with --json\n",
+                       noisiest.size() - kShown);
+  }
+}
+
+void write_text(const analysis::NoiseReport& report, std::ostream& out) {
+  const analysis::AaStudy& noise = report.noise;
+  out << fmt::format("{} · stack {} against itself · runs {} and {} · {} stored calibration{}\n\n",
+                     sanitize_utf8(report.suite),
+                     sanitize_utf8(report.stack),
+                     report.first,
+                     report.second,
+                     report.calibrations,
+                     report.calibrations == 1 ? "" : "s");
+  write_metrics(noise.metrics, out);
+  out << fmt::format("\n{} comparisons of {} drawn pairs each, without a change\n",
+                     noise.comparisons,
+                     noise.pairs);
+  for (const analysis::AaStudy::FalsePositiveRate& rate : noise.alarms) {
+    out << fmt::format("  at {}: {} of tests alarm; a sound test is within {} … {}: {}\n",
+                       percent(rate.alpha),
+                       percent(rate.rate),
+                       percent(rate.low),
+                       percent(rate.high),
+                       rate.in_band() ? "kept" : "NOT KEPT");
+  }
+  out << fmt::format("  {} of whole comparisons call a change\n", percent(noise.family_alarms));
+  for (const analysis::AaStudy::PowerPoint& point : noise.power) {
+    out << fmt::format("  a change of {} is found in {} (in the worst metric {})\n",
+                       percent(point.change),
+                       percent(point.found),
+                       percent(point.least));
+  }
+}
+
+}  // namespace
+
+void write_noise(const analysis::NoiseReport& report, OutputMode style, std::ostream& out) {
+  if (style == OutputMode::kText) {
+    write_text(report, out);
+  } else {
+    write_json(analysis::noise_document(report), out);
+  }
 }
 
 }  // namespace plumb::reporting

@@ -6,7 +6,9 @@
 #include <string>
 
 #include "harness/analysis/compare/rounds/paired_comparison.hpp"
-#include "harness/analysis/report/json_document.hpp"
+#include "harness/analysis/report/bisection.hpp"
+#include "harness/analysis/report/qualification_report.hpp"
+#include "harness/analysis/report/run_json.hpp"
 #include "harness/stats/change_points.hpp"
 #include "reporting/content/run/documents.hpp"
 
@@ -27,5 +29,11 @@ void write_comparisons(std::span<const analysis::PairedAnswer> answers,
                        std::ostream& out);
 /// Writes the output of `plumb detect` for histories from a file.
 void write_detections(std::span<const SeriesDetection> series, OutputMode style, std::ostream& out);
+
+/// Writes the output of `plumb bisect`.
+void write_bisection(const analysis::Bisection& bisection, OutputMode style, std::ostream& out);
+
+/// Writes the output of `plumb calibrate`.
+void write_noise(const analysis::NoiseReport& report, OutputMode style, std::ostream& out);
 
 }  // namespace plumb::reporting

@@ -11,16 +11,13 @@
 #include "harness/results/labels/run_labels.hpp"
 #include "harness/results/series/series_name.hpp"
 #include "reporting/content/comparison/attribution_rows.hpp"
-#include "reporting/content/comparison/comparison_page.hpp"
+#include "reporting/content/comparison/comparison_report.hpp"
 #include "reporting/content/comparison/comparison_writers.hpp"
-#include "reporting/content/comparison/function_rows.hpp"
 #include "reporting/content/comparison/metric_rows.hpp"
-#include "reporting/content/comparison/metric_table.hpp"
 #include "reporting/content/store/store_pages.hpp"
 #include "reporting/document/quantity_text.hpp"
 #include "reporting/document/ratio_plot.hpp"
 #include "reporting/formats/html_page.hpp"
-#include "reporting/formats/markdown_page.hpp"
 #include "reporting/formats/text_page.hpp"
 
 namespace plumb::reporting {

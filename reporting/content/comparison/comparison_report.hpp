@@ -3,13 +3,24 @@
 
 #include <iosfwd>
 #include <span>
+#include <string>
+#include <vector>
 
+#include "harness/analysis/compare/rounds/paired_comparison.hpp"
 #include "harness/analysis/report/comparison_report.hpp"
 #include "reporting/content/run/documents.hpp"
 #include "reporting/content/run/report.hpp"
 #include "reporting/formats/output_format.hpp"
 
 namespace plumb::reporting {
+
+/// Places of a page. Pages of a server link to each other, and a file links to nothing.
+enum class PagePlace { kFile, kServer };
+
+/// Writes a page about what changed between two runs. It needs no script and prints well.
+void write_comparison_page(const analysis::RunComparisonReport& report,
+                           PagePlace place,
+                           std::ostream& out);
 
 /// Writes the output of `plumb compare BASE CAND`.
 void write_run_comparison(const analysis::RunComparisonReport& report,
@@ -29,5 +40,17 @@ void write_measured_runs(std::span<const analysis::RunReport> reports,
 
 /// Returns the texts on where a comparison of boots comes from. The report must have boots.
 [[nodiscard]] analysis::ComparisonSource boot_source(const analysis::RunComparisonReport& report);
+
+/// Report of `plumb compare --samples` on a file of paired rounds.
+struct PairedReport {
+  std::string file;
+  analysis::ComparisonLimits limits;
+  bool sequential = false;  ///< judged by the sequential rule
+  std::vector<analysis::PairedAnswer> answers;
+};
+
+/// Lists the formats of `plumb compare --samples FILE -o`, which are those of a comparison of two
+/// runs. JSON is the document of `--json`.
+[[nodiscard]] std::span<const OutputFormat<PairedReport>> paired_formats();
 
 }  // namespace plumb::reporting

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "harness/analysis/history/series_history.hpp"
-#include "harness/results/labels/commit_link.hpp"
-#include "harness/stats/segmentation_score.hpp"
+#include "harness/results/labels/run_labels.hpp"
+#include "harness/stats/segmentation.hpp"
 #include "reporting/content/run/documents.hpp"
 
 namespace plumb::reporting {

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "harness/analysis/compare/comparison_verdict.hpp"
-#include "harness/analysis/compare/failed_alike.hpp"
+#include "harness/analysis/compare/comparison_result.hpp"
 #include "harness/analysis/compare/metric_test.hpp"
-#include "harness/analysis/report/excluded_metrics.hpp"
+#include "harness/analysis/report/comparison_report.hpp"
+#include "reporting/document/page.hpp"
 
 namespace plumb::reporting {
 
@@ -80,5 +80,21 @@ struct VerdictCounts {
 /// Returns what an exclusion of the suite covers in a comparison: "CASE: REASON (until DAY): 1
 /// broken, …".
 [[nodiscard]] std::string applied_text(const analysis::AppliedExclusion& applied);
+
+// Private to reporting: the metrics of a comparison on a page.
+
+[[nodiscard]] Tone tone_of(analysis::ComparisonVerdict verdict);
+
+/// Adds a table of metrics whose rows make a forest plot. `places` has the place of each layer key.
+/// Layers are shown with the command that measures them again. A terminal's table has no causes.
+void add_metric_table(const MetricList& metrics,
+                      const std::map<std::string, std::string>& places,
+                      Page& page);
+
+/// Adds the metrics of models, what changed, and the first layers without a change, then the
+/// largest causes.
+void add_short_metrics(std::span<const analysis::MetricComparison> metrics,
+                       const std::map<std::string, std::string>& places,
+                       Page& page);
 
 }  // namespace plumb::reporting

@@ -9,10 +9,9 @@
 #include "harness/analysis/report/matrix_report.hpp"
 #include "reporting/content/matrix/matrix_page.hpp"
 #include "reporting/content/run/json_documents.hpp"
-#include "reporting/document/aligned_table.hpp"
-#include "reporting/document/csv_text.hpp"
+#include "reporting/document/escaped_text.hpp"
+#include "reporting/document/page.hpp"
 #include "reporting/formats/html_page.hpp"
-#include "reporting/formats/markdown_page.hpp"
 #include "reporting/formats/text_page.hpp"
 
 namespace plumb::reporting {

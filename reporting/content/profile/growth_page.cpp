@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/analysis/profile/profile_summary.hpp"
-#include "reporting/content/samples/listing_content.hpp"
+#include "harness/analysis/profile/profile_shares.hpp"
+#include "reporting/content/samples/profile_content.hpp"
 #include "reporting/content/store/store_pages.hpp"
 #include "reporting/document/quantity_text.hpp"
 #include "reporting/formats/html_page.hpp"

@@ -11,6 +11,13 @@
 
 namespace plumb::reporting {
 
+/// Writes the instructions of a function of a profile, with their samples and shares of the
+/// function. In short, only those near samples.
+void write_code_listing(const results::NamedProfile& profile,
+                        const results::CodeListing& listing,
+                        std::ostream& out,
+                        Detail detail);
+
 /// Profile to write.
 struct ShownProfile {
   const results::NamedProfile& profile;

@@ -15,7 +15,6 @@
 #include "reporting/content/qualification/qualification_writers.hpp"
 #include "reporting/content/run/json_documents.hpp"
 #include "reporting/formats/html_page.hpp"
-#include "reporting/formats/markdown_page.hpp"
 #include "reporting/formats/text_page.hpp"
 
 namespace plumb::reporting {

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "harness/analysis/bounds/model_instance.hpp"
-#include "harness/base/shell_word.hpp"
+#include "harness/base/encoding.hpp"
 #include "reporting/content/comparison/comparison_writers.hpp"
 #include "reporting/content/comparison/metric_rows.hpp"
 #include "reporting/content/qualification/qualification_writers.hpp"
-#include "reporting/formats/markdown_page.hpp"
+#include "reporting/formats/text_page.hpp"
 
 namespace plumb::reporting {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "harness/analysis/report/comparison_report.hpp"
 #include "harness/analysis/report/qualification_report.hpp"
-#include "harness/results/labels/commit_link.hpp"
 #include "harness/results/labels/run_labels.hpp"
 
 namespace plumb::reporting {

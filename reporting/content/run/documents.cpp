@@ -10,13 +10,12 @@
 #include <vector>
 
 #include "harness/analysis/report/run_json.hpp"
-#include "harness/analysis/report/run_kind.hpp"
+#include "harness/analysis/report/run_report.hpp"
 #include "harness/results/labels/run_labels.hpp"
 #include "reporting/content/run/json_documents.hpp"
-#include "reporting/document/aligned_table.hpp"
-#include "reporting/document/attribute_text.hpp"
+#include "reporting/document/escaped_text.hpp"
+#include "reporting/document/page.hpp"
 #include "reporting/document/quantity_text.hpp"
-#include "reporting/document/sanitized_text.hpp"
 
 namespace plumb::reporting {
 namespace {
@@ -273,6 +272,108 @@ void write_baselines(std::span<const analysis::BaselineEntry> entries,
   write_json(analysis::Json{{"schema_version", analysis::kJsonSchemaVersion},
                             {"baselines", std::move(rows)}},
              out);
+}
+
+std::string exclusion_text(const results::Exclusion& exclusion, bool expired) {
+  return fmt::format("{}: {} ({}{}{})",
+                     exclusion.match,
+                     exclusion.reason,
+                     exclusion.who.empty() ? "" : exclusion.who + ", ",
+                     expired ? "expired after " : "until ",
+                     exclusion.until);
+}
+
+namespace {
+
+std::string time_or_dash(const std::optional<Seconds>& time) {
+  return time ? time_text(*time) : "–";
+}
+
+}  // namespace
+
+std::string score_text(const results::ScenarioResult& load) {
+  const std::optional<results::LoadScore> score = results::compute_score(load);
+  if (!score || !score->value) {
+    return "–";
+  }
+  const loadgen::EffectiveLoad& effective = load.result->load;
+  switch (effective.scenario) {
+    case loadgen::LoadScenario::kSingleStream:
+    case loadgen::LoadScenario::kMultiStream:
+      return fmt::format(
+          "{:g} % ≤ {}", effective.rule.percentile, time_text(Seconds(*score->value)));
+    case loadgen::LoadScenario::kServer:
+      return fmt::format("{:.4g} queries/s ({:g} % ≤ {})",
+                         *score->value,
+                         effective.rule.percentile,
+                         time_or_dash(effective.latency_limit));
+    case loadgen::LoadScenario::kOffline:
+      return fmt::format("{:.4g} samples/s", *score->value);
+  }
+  return "–";
+}
+
+std::string verdict_text(const results::ScenarioResult& load) {
+  switch (judge_load(load)) {
+    case results::LoadVerdict::kValid:
+      return "VALID";
+    case results::LoadVerdict::kFailed:
+    case results::LoadVerdict::kInconclusive:
+      return "INVALID";
+    case results::LoadVerdict::kNotExecuted:
+      return std::string(to_text(load.outcome.kind));
+  }
+  return "–";
+}
+
+namespace {
+
+std::string times_text(const measure::SampleSummary& time) {
+  return fmt::format("{} | {} to {} | {}",
+                     time_text(time.median),
+                     time_text(time.interval.low),
+                     time_text(time.interval.high),
+                     time.n);
+}
+
+void write_facts(const char* title, const results::Facts& facts, std::ostream& out) {
+  out << fmt::format("\n## {}\n\n| fact | value |\n| --- | --- |\n", title);
+  for (const auto& [name, value] : facts) {
+    out << fmt::format("| {} | {} |\n", markdown_cell(name), markdown_cell(value));
+  }
+}
+
+}  // namespace
+
+void write_reproducer_readme(const model::LayerKey& key,
+                             std::span<const results::Measurement> rows,
+                             const results::Environment& environment,
+                             const std::string& stack,
+                             const std::string& instructions,
+                             std::ostream& out) {
+  out << fmt::format("# Reproducer\n\n{}\n\n", markdown_code(key.text));
+  out << "One execution of the layer, on warm buffers. Raw times include the cost of a call from "
+         "the outside, like the program's times. Net times do not. Intervals: 95 %.\n\n| variant | "
+         "net median | interval | n | raw median | largest error | output |\n| --- | --- | --- | "
+         "--- | --- | --- | --- |\n";
+  for (const results::Measurement& row : rows) {
+    out << fmt::format("| {}{} | {} | {} | {} | {} |\n",
+                       markdown_cell(row.variant),
+                       row.library_choice ? " (the library's choice)" : "",
+                       times_text(row.corrected()),
+                       time_text(row.summary.median),
+                       row.maximum_error ? fmt::format("{:.3g}", *row.maximum_error) : "–",
+                       row.output_hash.empty() ? "–" : markdown_cell(row.output_hash));
+  }
+  out << "\nn counts samples. The largest error is relative to the largest element of a reference "
+         "in float64. The output is the XXH64 of its bytes. `row.json` holds the rows, and "
+         "`api.log` (if there is one) the library's own log of the calls.\n\n## Build and run\n\n"
+      << instructions;
+  out << fmt::format("\n## Measured with\n\nThe stack {}, environment {}.\n",
+                     markdown_code(stack),
+                     environment.id());
+  write_facts("Identity", environment.identity, out);
+  write_facts("Recorded", environment.facts, out);
 }
 
 }  // namespace plumb::reporting

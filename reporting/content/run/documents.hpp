@@ -3,12 +3,15 @@
 
 #include <iosfwd>
 #include <span>
+#include <string>
 
-#include "harness/analysis/report/baseline_entry.hpp"
 #include "harness/analysis/report/run_report.hpp"
 #include "harness/model/graph/graph.hpp"
-#include "harness/results/environment.hpp"
+#include "harness/model/key/layer_spec.hpp"
+#include "harness/results/exclusion.hpp"
+#include "harness/results/measurement.hpp"
 #include "harness/results/run.hpp"
+#include "harness/results/scenario_result.hpp"
 #include "reporting/content/run/model_listing.hpp"
 
 namespace plumb::reporting {
@@ -56,5 +59,28 @@ void write_layer(const model::LayerKey& key,
 void write_baselines(std::span<const analysis::BaselineEntry> entries,
                      OutputMode style,
                      std::ostream& out);
+
+// Private to reporting: what a suite excludes, as text for every format.
+
+/// Returns "CASE: REASON (WHO, until DAY)"; an expired one says so.
+[[nodiscard]] std::string exclusion_text(const results::Exclusion& exclusion, bool expired);
+
+// Private to reporting: the load of a scenario, in tables and documents.
+
+/// Returns the score of a load: "90 % ≤ 12.30 ms", "81.5 queries/s (99 % ≤ 15 ms)", "97.2
+/// samples/s".
+[[nodiscard]] std::string score_text(const results::ScenarioResult& load);
+
+/// Returns "VALID", "INVALID", or the outcome of a load that was not executed.
+[[nodiscard]] std::string verdict_text(const results::ScenarioResult& load);
+
+/// Writes the README.md of a reproducer, for the readers of a bug report. It has the key, what was
+/// measured on what, with intervals, how to measure it with plumb, and `instructions` (Markdown).
+void write_reproducer_readme(const model::LayerKey& key,
+                             std::span<const results::Measurement> rows,
+                             const results::Environment& environment,
+                             const std::string& stack,
+                             const std::string& instructions,
+                             std::ostream& out);
 
 }  // namespace plumb::reporting

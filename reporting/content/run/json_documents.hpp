@@ -8,7 +8,6 @@
 
 #include "harness/analysis/report/run_json.hpp"
 #include "harness/model/graph/graph.hpp"
-#include "harness/results/environment.hpp"
 #include "harness/results/run.hpp"
 #include "reporting/content/run/model_listing.hpp"
 

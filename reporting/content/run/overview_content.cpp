@@ -10,8 +10,8 @@
 
 #include "harness/analysis/limits/batch_curve.hpp"
 #include "harness/analysis/report/run_json.hpp"
-#include "harness/loadgen/mlperf/mlperf_words.hpp"
-#include "reporting/content/run/load_rows.hpp"
+#include "harness/loadgen/mlperf/mlperf_log.hpp"
+#include "reporting/content/run/documents.hpp"
 #include "reporting/content/run/run_content.hpp"
 #include "reporting/document/quantity_text.hpp"
 

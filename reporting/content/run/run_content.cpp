@@ -9,15 +9,14 @@
 #include <ostream>
 #include <utility>
 
-#include "harness/analysis/bounds/model_summary.hpp"
-#include "harness/analysis/report/run_kind.hpp"
+#include "harness/analysis/bounds/bounds.hpp"
+#include "harness/analysis/report/run_report.hpp"
 #include "harness/results/labels/run_labels.hpp"
 #include "reporting/content/run/documents.hpp"
 #include "reporting/content/run/json_documents.hpp"
-#include "reporting/content/run/report_writers.hpp"
+#include "reporting/content/run/report.hpp"
 #include "reporting/document/quantity_text.hpp"
 #include "reporting/formats/html_page.hpp"
-#include "reporting/formats/markdown_page.hpp"
 #include "reporting/formats/text_page.hpp"
 
 namespace plumb::reporting {

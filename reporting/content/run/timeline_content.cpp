@@ -9,8 +9,7 @@
 
 #include "harness/analysis/bounds/model_partition.hpp"
 #include "harness/analysis/coschedule/co_schedule.hpp"
-#include "harness/analysis/coschedule/step_needs.hpp"
-#include "harness/analysis/report/json_document.hpp"
+#include "harness/analysis/report/run_json.hpp"
 #include "reporting/content/run/run_content.hpp"
 #include "reporting/document/quantity_text.hpp"
 

@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "harness/analysis/report/json_document.hpp"
-#include "harness/analysis/whatif/mode_accuracy.hpp"
-#include "harness/analysis/whatif/mode_settings.hpp"
+#include "harness/analysis/report/run_json.hpp"
+#include "harness/analysis/whatif/mode_facts.hpp"
 #include "reporting/content/run/run_content.hpp"
 #include "reporting/document/quantity_text.hpp"
 

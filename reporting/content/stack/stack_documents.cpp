@@ -11,9 +11,9 @@
 
 #include "harness/analysis/report/run_json.hpp"
 #include "reporting/content/run/json_documents.hpp"
-#include "reporting/document/aligned_table.hpp"
+#include "reporting/document/escaped_text.hpp"
+#include "reporting/document/page.hpp"
 #include "reporting/document/quantity_text.hpp"
-#include "reporting/document/sanitized_text.hpp"
 
 namespace plumb::reporting {
 namespace {

@@ -8,7 +8,6 @@
 
 #include "harness/analysis/library/engine_preview.hpp"
 #include "harness/analysis/library/heuristic_regret.hpp"
-#include "harness/analysis/library/stack_difference.hpp"
 #include "harness/analysis/report/stack_report.hpp"
 #include "reporting/content/run/documents.hpp"
 #include "reporting/formats/output_format.hpp"

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "harness/base/work_clock.hpp"
+#include "harness/base/timestamp.hpp"
 #include "harness/results/labels/run_labels.hpp"
-#include "harness/stats/geometric_mean.hpp"
+#include "harness/stats/means.hpp"
 #include "reporting/content/run/json_documents.hpp"
 #include "reporting/html/embedded_page.hpp"
 #include "reporting/html/page_writer.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/results/labels/commit_link.hpp"
+#include "harness/results/labels/run_labels.hpp"
 #include "reporting/prometheus/metric_families.hpp"
 
 namespace plumb::reporting {

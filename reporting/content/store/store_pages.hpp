@@ -5,7 +5,8 @@
 #include <span>
 #include <string>
 
-#include "harness/results/labels/commit_link.hpp"
+#include "harness/base/timestamp.hpp"
+#include "harness/results/labels/run_labels.hpp"
 #include "reporting/prometheus/metric_families.hpp"
 
 namespace plumb::reporting {
@@ -30,5 +31,9 @@ bool write_model_page(const std::string& model,
 
 /// Writes a page with a message, in place of the page that was asked for.
 void write_message_page(const std::string& title, const std::string& text, std::ostream& out);
+
+/// Writes the page `/hosts`: each host that measures, with the age of its newest run and the state
+/// of its controls. Those that left their class come first.
+void write_hosts_page(std::span<const HostMetrics> hosts, Timestamp now, std::ostream& out);
 
 }  // namespace plumb::reporting

@@ -5,8 +5,7 @@
 #include <optional>
 
 #include "runners/cuda/blas/blas_abi.hpp"
-#include "runners/cuda/driver/library_refusal.hpp"
-#include "runners/cuda/driver/owned_descriptor.hpp"
+#include "runners/cuda/driver/dynamic_library.hpp"
 
 namespace plumb::cuda {
 

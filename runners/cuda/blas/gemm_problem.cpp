@@ -7,9 +7,9 @@
 #include <numeric>
 #include <utility>
 
-#include "harness/model/key/float8.hpp"
 #include "harness/model/key/op_schema.hpp"
-#include "runners/cuda/builtin/split_layer.hpp"
+#include "harness/model/key/tensor.hpp"
+#include "runners/cuda/builtin/builtin_step.hpp"
 #include "runners/cuda/exec/index_space.hpp"
 
 namespace plumb::cuda {
@@ -410,6 +410,28 @@ GemmProblem plain_gemm_problem(const model::LayerSpec& spec) {
     throw Unsupported("cuBLAS' older calls do not multiply 8-bit floats");
   }
   return translated(spec, {false, false});
+}
+
+std::optional<GemvProblem> gemv_problem(const GemmProblem& problem) {
+  const model::DataType type = problem.d.type;
+  if (problem.batch != 1 || (problem.m != 1 && problem.n != 1) ||
+      (type != model::DataType::kF32 && type != model::DataType::kF64) || problem.a.type != type ||
+      problem.b.type != type) {
+    return std::nullopt;
+  }
+  GemvProblem result;
+  result.type = type;
+  if (problem.n == 1) {  // D is a column: op(A) by op(B)'s column
+    result.a = problem.a;
+    result.x = {problem.b.buffer, problem.b.transposed ? problem.b.leading : 1};
+    result.y = {problem.d.buffer, 1};
+  } else {  // D is a row: transposed, op(B) transposed by op(A)'s row
+    result.a = problem.b;
+    result.a.transposed = !problem.b.transposed;
+    result.x = {problem.a.buffer, problem.a.transposed ? 1 : problem.a.leading};
+    result.y = {problem.d.buffer, problem.d.leading};
+  }
+  return result;
 }
 
 }  // namespace plumb::cuda

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/cuda/blas/lt_product.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 
+#include "harness/base/error.hpp"
+
 namespace plumb::cuda {
+
 abi::LtType lt_type(model::DataType type) {
   switch (type) {
     case model::DataType::kF64:
@@ -128,6 +136,102 @@ LtProduct lt_product(const CublasLibrary& library, const GemmProblem& problem) {
           matrix(library, problem.b, problem.batch),
           matrix(library, c, problem.batch),
           matrix(library, problem.d, problem.batch)};
+}
+
+Factor factor(double value, model::DataType type) {
+  if (type == model::DataType::kF64) {
+    return value;
+  }
+  return type == model::DataType::kS32 ? Factor(static_cast<std::int32_t>(value))
+                                       : Factor(static_cast<float>(value));
+}
+
+const void* address_of(const Factor& factor) {
+  return std::visit([](const auto& value) -> const void* { return &value; }, factor);
+}
+
+ExecutionPlan begin_product_plan(const model::LayerSpec& spec,
+                                 const GemmProblem& problem,
+                                 const KernelStep& kernel) {
+  constexpr TensorLayout kLayout = TensorLayout::kChannelsFirst;
+  ExecutionPlan plan = begin_plan(spec,
+                                  std::vector<TensorLayout>(spec.inputs.size(), kLayout),
+                                  std::vector<TensorLayout>(spec.outputs.size(), kLayout));
+  add_scratch_buffers(plan, problem.made);
+  for (const BuiltinStep& step : problem.before) {
+    const auto first = static_cast<std::ptrdiff_t>(plan.steps.size());
+    append_builtin_steps(plan, {step}, kLayout, kernel);
+    const bool constant =
+        std::all_of(step.inputs.begin(), step.inputs.end(), [&](std::size_t input) {
+          return plan.buffers[input].weight;
+        });
+    DeviceBuffer& made = plan.buffers.at(step.output);
+    // What is made of constant operands alone is made when bound, outside the timed part.
+    if (constant && made.role == DeviceBuffer::Role::kIntermediate) {
+      made.weight = true;
+      std::move(plan.steps.begin() + first, plan.steps.end(), std::back_inserter(plan.once));
+      plan.steps.erase(plan.steps.begin() + first, plan.steps.end());
+    }
+  }
+  return plan;
+}
+
+void append_product(
+    ExecutionPlan& plan,
+    const GemmProblem& problem,
+    std::function<DeviceLaunch(std::span<const abi::DevicePointer>, abi::DevicePointer)> bind,
+    const KernelStep& kernel) {
+  DeviceStep step;
+  step.buffers = {{problem.a.buffer, problem.b.buffer}, {problem.d.buffer}};
+  if (problem.c) {
+    step.buffers.reads.push_back(problem.c->buffer);
+  }
+  if (problem.bias) {
+    step.buffers.reads.push_back(*problem.bias);
+  }
+  if (problem.saved) {
+    step.buffers.reads.push_back(problem.saved->buffer);
+  }
+  if (problem.bias_gradient) {
+    step.buffers.writes.push_back(*problem.bias_gradient);
+  }
+  step.bind = std::move(bind);
+  plan.steps.push_back(std::move(step));
+  append_builtin_steps(plan, problem.behind, TensorLayout::kChannelsFirst, kernel);
+}
+
+std::string form_text(const GemmProblem& problem) {
+  return std::string(problem.fast_accumulation ? ";accumulation=fast" : "") +
+         (problem.before.empty() ? "" : ";operands=made") +
+         (problem.behind.empty() ? "" : ";steps=apart");
+}
+
+namespace {
+
+constexpr std::size_t kDigits = 16;
+
+}  // namespace
+
+std::string algorithm_text(const abi::LtAlgorithm& algorithm) {
+  std::string text;
+  for (const std::uint64_t word : algorithm.data) {
+    text += fmt::format("{:016x}", word);
+  }
+  return text;
+}
+
+abi::LtAlgorithm parse_algorithm(const std::string& text) {
+  abi::LtAlgorithm algorithm;
+  bool good = text.size() == kDigits * algorithm.data.size();
+  for (std::size_t i = 0; good && i < algorithm.data.size(); ++i) {
+    const char* const begin = text.data() + i * kDigits;
+    const auto [end, error] = std::from_chars(begin, begin + kDigits, algorithm.data.at(i), 16);
+    good = error == std::errc() && end == begin + kDigits;
+  }
+  if (!good) {
+    throw Error(Error::Kind::kUser, fmt::format("'{}' is not an algorithm of cuBLASLt", text));
+  }
+  return algorithm;
 }
 
 }  // namespace plumb::cuda

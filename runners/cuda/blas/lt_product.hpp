@@ -2,11 +2,16 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <string>
 #include <utility>
+#include <variant>
 
 #include "runners/cuda/blas/cublas_library.hpp"
 #include "runners/cuda/blas/gemm_problem.hpp"
-#include "runners/cuda/driver/owned_descriptor.hpp"
+#include "runners/cuda/driver/cublas_abi.hpp"
+#include "runners/cuda/driver/dynamic_library.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
 
 namespace plumb::cuda {
 
@@ -36,5 +41,41 @@ void set_attribute(const CublasLibrary& library,
                    abi::LtProductAttribute name,
                    const void* value,
                    std::size_t size);
+
+/// Workspace in bytes that cuBLAS recommends from Hopper on. cuBLAS' choice depends on it, so it is
+/// the same everywhere.
+inline constexpr std::size_t kProductWorkspace = std::size_t{32} << 20;
+
+/// Factor alpha or beta, in the type in which a product is scaled.
+using Factor = std::variant<float, double, std::int32_t>;
+[[nodiscard]] Factor factor(double value, model::DataType type);
+[[nodiscard]] const void* address_of(const Factor& factor);
+
+/// Begins a product's plan with its buffers, and with the steps that make operands before it.
+/// Throws Unsupported.
+[[nodiscard]] ExecutionPlan begin_product_plan(const model::LayerSpec& spec,
+                                               const GemmProblem& problem,
+                                               const KernelStep& kernel);
+
+/// Appends a product's own step, and the built-in kernels after it.
+void append_product(
+    ExecutionPlan& plan,
+    const GemmProblem& problem,
+    std::function<DeviceLaunch(std::span<const abi::DevicePointer>, abi::DevicePointer)> bind,
+    const KernelStep& kernel);
+
+/// Returns the part of a variant's name that tells one form of a product from another. It says how
+/// the product adds up, and that built-in kernels take part.
+[[nodiscard]] std::string form_text(const GemmProblem& problem);
+
+/// Name of the row's attribute that holds cuBLASLt's algorithm. Its value means the same only in
+/// the version that wrote it.
+inline constexpr const char* kAlgorithmAttribute = "algorithm";
+
+/// Returns an algorithm as hexadecimal digits, sixteen for each word.
+[[nodiscard]] std::string algorithm_text(const abi::LtAlgorithm& algorithm);
+
+/// Reads what algorithm_text() wrote. Throws Error{kUser} for anything else.
+[[nodiscard]] abi::LtAlgorithm parse_algorithm(const std::string& text);
 
 }  // namespace plumb::cuda

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "runners/cuda/builtin/builtin_layer.hpp"
-#include "runners/cuda/builtin/row_parting.hpp"
 
 namespace plumb::cuda {
 namespace {

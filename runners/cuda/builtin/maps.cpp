@@ -6,7 +6,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "harness/model/key/float8.hpp"
+#include "harness/model/key/tensor.hpp"
 #include "runners/cuda/builtin/builtin_layer.hpp"
 
 namespace plumb::cuda {

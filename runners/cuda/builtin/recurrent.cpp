@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "harness/model/key/recurrent_shape.hpp"
+#include "harness/model/key/sequence_shapes.hpp"
 #include "runners/cuda/builtin/builtin_layer.hpp"
 
 namespace plumb::cuda {

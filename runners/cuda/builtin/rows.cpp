@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "runners/cuda/builtin/builtin_layer.hpp"
-#include "runners/cuda/builtin/row_parting.hpp"
 
 namespace plumb::cuda {
 namespace {

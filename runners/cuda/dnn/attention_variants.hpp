@@ -4,9 +4,22 @@
 #include <cstddef>
 #include <vector>
 
+#include "harness/model/key/layer_spec.hpp"
 #include "runners/cuda/dnn/graph_variants.hpp"
+#include "runners/cuda/dnn/tensor_graph.hpp"
 
 namespace plumb::cuda {
+
+/// Returns the gradient of attention as the one graph by which cuDNN knows it. It computes softmax
+/// again from the statistics of each query, then the gradients by values, keys and queries. Two
+/// tensors of f32 lie in memory in between, in buffers that the plan makes: dy·y of each query, and
+/// the sums of the queries' gradient. Throws Unsupported for types other than f16 and bf16.
+[[nodiscard]] GraphForm attention_gradient_form(const model::LayerSpec& spec);
+
+/// Translates an `attention` layer of f16 or bf16 into cuDNN's scaled dot-product attention. cuDNN
+/// knows it as these operations: product, scale, cap, mask, softmax by rows, product. Throws
+/// Unsupported for what cuDNN cannot do: earlier keys, keys and values as outputs, boolean masks.
+[[nodiscard]] TensorGraph attention_graph(const model::LayerSpec& spec);
 
 /// Returns the form in which cuDNN executes an `attention` layer. Throws Unsupported. Needs no
 /// library.

@@ -13,7 +13,8 @@
 
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
-#include "runners/engine/exec/mapped_file.hpp"
+#include "runners/cuda/exec/index_space.hpp"
+#include "runners/engine/exec/own_process.hpp"
 
 namespace plumb::cuda {
 namespace {
@@ -200,6 +201,37 @@ void CudnnLibrary::check(int status, const char* what) const {
                                  status,
                                  words[0] == '\0' ? "" : ": ",
                                  words.data()));
+}
+
+CudnnHandle::CudnnHandle(const CudnnLibrary& library)
+    : library_(library),
+      handle_(make_owned(
+          library, library.calls().create_handle, library.calls().destroy_handle, "a handle")) {}
+
+void CudnnHandle::use(abi::Stream stream) {
+  if (stream != stream_) {
+    library_.check(library_.calls().set_stream(get(), stream), "a handle's stream");
+    stream_ = stream;
+  }
+}
+
+void CudnnHandle::execute(abi::Descriptor plan, abi::Descriptor pack, abi::Stream stream) {
+  use(stream);
+  library_.check(library_.calls().execute(get(), plan, pack), "executing a plan");
+}
+
+abi::Type cudnn_type(model::DataType type) {
+  switch (type) {
+    case model::DataType::kF32:
+      return abi::Type::kFloat;
+    case model::DataType::kF16:
+      return abi::Type::kHalf;
+    case model::DataType::kBf16:
+      return abi::Type::kBfloat16;
+    default:
+      throw Unsupported(
+          fmt::format("cuDNN is used for f32, f16 and bf16, not for {}", to_text(type)));
+  }
 }
 
 }  // namespace plumb::cuda

@@ -5,10 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "harness/results/environment.hpp"
+#include "harness/model/key/tensor.hpp"
+#include "harness/results/run.hpp"
+#include "runners/cuda/dnn/cudnn_abi.hpp"
 #include "runners/cuda/dnn/legacy_abi.hpp"
 #include "runners/cuda/dnn/recurrent_abi.hpp"
-#include "runners/cuda/driver/library_refusal.hpp"
+#include "runners/cuda/driver/driver_abi.hpp"
+#include "runners/cuda/driver/dynamic_library.hpp"
 
 namespace plumb::cuda {
 
@@ -59,5 +62,28 @@ class CudnnLibrary {
   abi::RecurrentCalls recurrent_calls_;
   std::string version_;
 };
+
+/// Owner of cuDNN's handle of the current context. The library must outlive it.
+class CudnnHandle {
+ public:
+  /// Creates the handle. Throws CudnnRefusal.
+  explicit CudnnHandle(const CudnnLibrary& library);
+
+  [[nodiscard]] abi::CudnnHandle get() const { return handle_.get(); }
+  [[nodiscard]] const CudnnLibrary& library() const { return library_; }
+
+  /// Makes calls with the handle go into a stream. Throws CudnnRefusal.
+  void use(abi::Stream stream);
+  /// Executes a plan on the operands of a pack in a stream. Throws CudnnRefusal.
+  void execute(abi::Descriptor plan, abi::Descriptor pack, abi::Stream stream);
+
+ private:
+  const CudnnLibrary& library_;
+  OwnedDescriptor handle_;
+  abi::Stream stream_ = nullptr;  // that the handle was last given
+};
+
+/// Returns cuDNN's enumerator of an element type. Throws Unsupported for all but f32, f16 and bf16.
+[[nodiscard]] abi::Type cudnn_type(model::DataType type);
 
 }  // namespace plumb::cuda

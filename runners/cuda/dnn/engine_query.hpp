@@ -4,13 +4,19 @@
 #include <optional>
 #include <string>
 
+#include "harness/model/key/layer_spec.hpp"
 #include "harness/results/engine_choice.hpp"
-#include "runners/cuda/dnn/cudnn_handle.hpp"
-#include "runners/cuda/dnn/descriptor.hpp"
+#include "runners/cuda/dnn/cudnn_library.hpp"
 #include "runners/cuda/dnn/engine_search.hpp"
+#include "runners/cuda/dnn/operation_graph.hpp"
 #include "runners/cuda/dnn/tensor_graph.hpp"
 
 namespace plumb::cuda {
+
+/// Translates the product of a `gemm` or `matmul` into cuDNN's: batch × rows × columns. Bias, C and
+/// fused steps are left out. Throws Unsupported for vectors, for batches that broadcast in part,
+/// and for types that cuDNN has no name of.
+[[nodiscard]] TensorGraph product_graph(const model::LayerSpec& spec);
 
 /// How much of a ranking is asked for. Each plan takes up to a second where a kernel is compiled.
 enum class RankingDepth { kWhole, kToFirstChoice };

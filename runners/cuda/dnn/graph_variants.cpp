@@ -8,8 +8,7 @@
 #include <memory>
 #include <utility>
 
-#include "harness/results/engine_promise.hpp"
-#include "runners/cuda/dnn/engine_attributes.hpp"
+#include "harness/results/engine_choice.hpp"
 #include "runners/cuda/dnn/engine_search.hpp"
 #include "runners/cuda/dnn/operation_graph.hpp"
 #include "runners/cuda/exec/index_space.hpp"

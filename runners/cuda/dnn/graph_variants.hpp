@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "runners/cuda/builtin/builtin_step.hpp"
-#include "runners/cuda/dnn/cudnn_handle.hpp"
+#include "runners/cuda/dnn/cudnn_library.hpp"
 #include "runners/cuda/dnn/tensor_graph.hpp"
-#include "runners/cuda/exec/variant_builder.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
 
 namespace plumb::cuda {
 

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <filesystem>
+#include <optional>
 #include <string>
 
+#include "harness/base/file_io.hpp"
 #include "harness/base/units.hpp"
-#include "harness/results/environment.hpp"
+#include "harness/results/run.hpp"
 #include "runners/cuda/driver/driver.hpp"
 
 namespace plumb::cuda {
@@ -43,5 +47,56 @@ class Device {
 
 /// Returns an identifier as NVIDIA's tools write it: "GPU-5b0c…-…".
 [[nodiscard]] std::string uuid_text(const abi::Uuid& uuid);
+
+/// Lock on one GPU against other workers, of all users of this machine. It locks a file named after
+/// the GPU, and the system releases it whenever the process ends.
+class DeviceLock {
+ public:
+  /// Takes the lock, which workers that take turns share: `harness` is the process that lets them
+  /// take turns. Absent: the lock is this worker's alone. Throws Error{kTryAgain} naming the
+  /// process that has it, and Error{kEnvironment} if the file cannot be made or written.
+  explicit DeviceLock(const std::string& uuid,
+                      const std::filesystem::path& folder = std::filesystem::temp_directory_path(),
+                      std::optional<int> harness = {});
+
+ private:
+  FileDescriptor file_;
+};
+
+/// GPU reserved for this process: its primary context and a lock. The libraries use that context
+/// too. The lock keeps Plumbline's other workers off the GPU. The device must outlive it.
+class DeviceContext {
+ public:
+  /// Reserves the GPU, for the workers of `harness` that take turns on it or else for this one
+  /// alone (DeviceLock). Throws Error{kTryAgain} while another worker has it, and DriverRefusal if
+  /// it does not start.
+  explicit DeviceContext(const Device& device, std::optional<int> harness = {});
+  ~DeviceContext();
+  DeviceContext(const DeviceContext&) = delete;
+  DeviceContext& operator=(const DeviceContext&) = delete;
+  DeviceContext(DeviceContext&&) = delete;
+  DeviceContext& operator=(DeviceContext&&) = delete;
+
+  [[nodiscard]] const Device& device() const { return device_; }
+  [[nodiscard]] const Driver& driver() const { return device_.driver(); }
+  [[nodiscard]] abi::Context get() const { return context_; }
+  [[nodiscard]] Bytes free_memory() const;
+  /// Returns how much of the GPU's memory contexts, libraries and programs hold, in all processes.
+  [[nodiscard]] Bytes held_memory() const;
+
+  /// Makes the context current in the calling thread.
+  void use() const;
+
+ private:
+  struct Memory {
+    std::size_t free = 0;  ///< bytes
+    std::size_t total = 0;
+  };
+  [[nodiscard]] Memory memory() const;
+
+  const Device& device_;
+  DeviceLock lock_;
+  abi::Context context_ = nullptr;
+};
 
 }  // namespace plumb::cuda

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/cuda/driver/device_stream.hpp"
 
+#include <fmt/format.h>
+
+#include <cstdio>
 #include <utility>
 
 namespace plumb::cuda {
@@ -59,6 +62,117 @@ void DeviceStream::synchronize() const {
 
 void DeviceStream::wait_for(const DeviceEvent& event) const {
   driver_.check(driver_.calls().stream_wait_event(stream_, event.get(), 0), "waiting for an event");
+}
+
+CapturedGraph::CapturedGraph(const Driver& driver,
+                             const DeviceStream& stream,
+                             const std::function<void()>& work)
+    : driver_(driver) {
+  driver.check(driver.calls().stream_begin_capture(stream.get(), abi::kCaptureThreadLocal),
+               "beginning a capture");
+  // The capture must end however `work` does: a stream that still captures refuses everything.
+  try {
+    work();
+  } catch (...) {
+    abi::Graph broken = nullptr;
+    if (driver.calls().stream_end_capture(stream.get(), &broken) == abi::kDriverSuccess) {
+      static_cast<void>(driver.calls().graph_destroy(broken));
+    }
+    throw;
+  }
+  driver.check(driver.calls().stream_end_capture(stream.get(), &graph_), "ending a capture");
+}
+
+CapturedGraph::~CapturedGraph() {
+  if (graph_ != nullptr) {
+    static_cast<void>(driver_.calls().graph_destroy(graph_));
+  }
+}
+
+namespace {
+
+/// Updates the executable to a captured graph. Returns why that failed; empty: it did not.
+std::string updated(const Driver& driver, abi::GraphExecutable executable, abi::Graph graph) {
+  if (driver.graph_calls().update == nullptr) {
+    return "the driver is too old to update a graph";
+  }
+  abi::GraphUpdate update;
+  const int status = driver.graph_calls().update(executable, graph, &update);
+  if (status == abi::kDriverSuccess) {
+    return "";
+  }
+  const std::string reason = update_refusal(static_cast<abi::GraphUpdateResult>(update.result));
+  return reason.empty() ? fmt::format("the driver's status is {}", status) : reason;
+}
+
+}  // namespace
+
+DeviceGraph::DeviceGraph(const Driver& driver,
+                         const DeviceStream& stream,
+                         const std::function<void()>& work,
+                         std::optional<DeviceGraph> before)
+    : driver_(driver) {
+  const CapturedGraph graph(driver, stream, work);
+  driver.check(driver.calls().graph_get_nodes(graph.get(), nullptr, &nodes_), "counting nodes");
+  if (before && before->executable_ != nullptr) {
+    refusal_ = updated(driver, before->executable_, graph.get());
+    if (refusal_.empty()) {
+      executable_ = std::exchange(before->executable_, nullptr);
+    } else {
+      fmt::print(stderr, "a graph is instantiated, not updated: {}\n", refusal_);
+    }
+  }
+  if (executable_ == nullptr) {
+    driver.check(driver.calls().graph_instantiate(&executable_, graph.get(), 0),
+                 "instantiating a graph");
+  }
+  // The destructor does not run if this constructor throws, so the executable is destroyed here.
+  try {
+    driver.check(driver.calls().graph_upload(executable_, stream.get()), "uploading a graph");
+    stream.synchronize();
+  } catch (...) {
+    static_cast<void>(driver.calls().graph_executable_destroy(executable_));
+    throw;
+  }
+}
+
+DeviceGraph::~DeviceGraph() {
+  if (executable_ != nullptr) {
+    static_cast<void>(driver_.calls().graph_executable_destroy(executable_));
+  }
+}
+
+DeviceGraph::DeviceGraph(DeviceGraph&& other) noexcept
+    : driver_(other.driver_),
+      executable_(std::exchange(other.executable_, nullptr)),
+      nodes_(other.nodes_),
+      refusal_(std::move(other.refusal_)) {}
+
+void DeviceGraph::launch(abi::Stream stream) const {
+  driver_.check(driver_.calls().graph_launch(executable_, stream), "launching a graph");
+}
+
+std::string update_refusal(abi::GraphUpdateResult result) {
+  switch (result) {
+    case abi::GraphUpdateResult::kUpdated:
+      return "";
+    case abi::GraphUpdateResult::kError:
+      return "the update failed";
+    case abi::GraphUpdateResult::kTopologyChanged:
+      return "its nodes or their order differ";
+    case abi::GraphUpdateResult::kNodeTypeChanged:
+      return "a node has another type";
+    case abi::GraphUpdateResult::kFunctionChanged:
+    case abi::GraphUpdateResult::kUnsupportedFunctionChange:
+      return "a node has another kernel";
+    case abi::GraphUpdateResult::kParametersChanged:
+      return "a node's parameters changed in a way that cannot be updated";
+    case abi::GraphUpdateResult::kNotSupported:
+      return "a node cannot be updated";
+    case abi::GraphUpdateResult::kAttributesChanged:
+      return "a node's attributes changed in a way that cannot be updated";
+  }
+  return fmt::format("the driver's reason is {}", static_cast<int>(result));
 }
 
 }  // namespace plumb::cuda

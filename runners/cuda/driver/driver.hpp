@@ -1,15 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <atomic>
+#include <filesystem>
 #include <string>
 
 #include "runners/cuda/driver/driver_abi.hpp"
 #include "runners/cuda/driver/dynamic_library.hpp"
 #include "runners/cuda/driver/graph_abi.hpp"
-#include "runners/cuda/driver/library_refusal.hpp"
 
 namespace plumb::cuda {
+
+/// Statuses after which a process can do nothing more on its GPU, as cuda.h describes them: the
+/// context is corrupt or gone, or the GPU has to be reset. What lies between them is a refusal.
+inline constexpr std::array kLosingStatuses{
+    214,  // ECC_UNCORRECTABLE
+    220,  // NVLINK_UNCORRECTABLE
+    226,  // CONTAINED
+    700,  // ILLEGAL_ADDRESS
+    702,  // LAUNCH_TIMEOUT
+    709,  // CONTEXT_IS_DESTROYED
+    710,  // ASSERT
+    714,  // HARDWARE_STACK_ERROR
+    715,  // ILLEGAL_INSTRUCTION
+    716,  // MISALIGNED_ADDRESS
+    717,  // INVALID_ADDRESS_SPACE
+    718,  // INVALID_PC
+    719,  // LAUNCH_FAILED
+    721,  // TENSOR_MEMORY_LEAK
+    911,  // EXTERNAL_DEVICE
+    999,  // UNKNOWN
+};
+
+/// Returns whether a status of the driver means that the context is lost.
+[[nodiscard]] constexpr bool loses_context(int status) {
+  return std::find(kLosingStatuses.begin(), kLosingStatuses.end(), status) != kLosingStatuses.end();
+}
+
+/// Statuses by which the driver says that it cannot do what was asked, now or ever, on this GPU.
+inline constexpr std::array kRefusingStatuses{
+    209,  // NO_BINARY_FOR_GPU
+    222,  // UNSUPPORTED_PTX_VERSION
+    701,  // LAUNCH_OUT_OF_RESOURCES
+    801,  // NOT_SUPPORTED
+};
+
+/// Returns whether a status of the driver says that something is not supported.
+[[nodiscard]] constexpr bool says_unsupported(int status) {
+  return std::find(kRefusingStatuses.begin(), kRefusingStatuses.end(), status) !=
+         kRefusingStatuses.end();
+}
+
+/// Loads the driver for previews (runners/cuda/preview), unless the machine has a driver. cuDNN
+/// then also says what it would choose among the kernels that it compiles itself. Must be called
+/// before cuDNN is loaded. Without the file nothing happens, and cuDNN says less.
+void load_preview_driver(const std::filesystem::path& file);
+
+/// Returns where the file lies: beside the running program.
+[[nodiscard]] std::filesystem::path preview_driver_file();
+
+/// Returns whether the process has the driver for previews in place of a real one.
+[[nodiscard]] bool preview_driver_is_loaded();
 
 /// Refusal of a call by the driver, with its status and its message.
 class DriverRefusal : public LibraryRefusal {

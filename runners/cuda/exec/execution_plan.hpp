@@ -4,15 +4,17 @@
 #include <cstddef>
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "harness/base/units.hpp"
+#include "harness/model/key/layer_spec.hpp"
 #include "harness/model/key/tensor.hpp"
-#include "harness/results/attributes.hpp"
+#include "harness/results/measurement.hpp"
 #include "runners/cuda/driver/driver_abi.hpp"
-#include "runners/cuda/exec/tensor_layout.hpp"
+#include "runners/cuda/exec/index_space.hpp"
 #include "runners/engine/plan/execution_plan.hpp"
-#include "runners/engine/plan/step_buffers.hpp"
+#include "runners/engine/plan/model_plan.hpp"
 
 namespace plumb::cuda {
 
@@ -55,5 +57,42 @@ struct ExecutionPlan : engine::ExecutionPlan<DeviceBuffer, DeviceStep> {
 
 /// Returns how much memory one slot of a plan and the plan's workspaces take.
 [[nodiscard]] Bytes memory_needed(const ExecutionPlan& plan);
+
+/// Scratch tensor. Built-in kernels make it from a layer's operands, or a library makes it for
+/// these kernels.
+struct ScratchTensor {
+  model::TensorType type;
+  TensorLayout layout = TensorLayout::kChannelsFirst;
+  bool weight = false;  ///< made of constant operands alone
+};
+
+/// Adds the tensor's buffer to a plan, and returns the buffer's index.
+std::size_t add_scratch(ExecutionPlan& plan, const ScratchTensor& made);
+
+/// Appends launches, whose operands are the plan's buffers, to steps of the plan.
+void append_launches(std::vector<DeviceStep>& steps,
+                     const std::vector<KernelLaunch>& launches,
+                     const ExecutionPlan& plan,
+                     const KernelStep& kernel);
+
+/// Variant of a layer on the GPU, not built yet.
+struct VariantBuilder {
+  std::string text;  ///< "impl=cudnn;layout=NHWC;engine=41;TILE_SIZE=5": unique for the layer
+  std::vector<TensorLayout> inputs;   ///< how it wants each operand
+  std::vector<TensorLayout> outputs;  ///< how it leaves each result
+  /// Makes the plan. Its buffers are the layer's inputs, then its outputs, then what it needs in
+  /// between. Throws Unsupported with the library's message.
+  std::function<ExecutionPlan()> build;
+  results::Attributes attributes{};  ///< that are known before the plan is made
+};
+
+/// Begins a plan with the buffers of a layer's operands and results, in these layouts. Results of
+/// an update are those of its operands whose place they take.
+[[nodiscard]] ExecutionPlan begin_plan(const model::LayerSpec& spec,
+                                       const std::vector<TensorLayout>& inputs,
+                                       const std::vector<TensorLayout>& outputs);
+
+/// Adds buffers to a plan for what its steps make for one another.
+void add_scratch_buffers(ExecutionPlan& plan, const std::vector<model::TensorType>& types);
 
 }  // namespace plumb::cuda

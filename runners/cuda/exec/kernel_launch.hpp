@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runners/cuda/kernels/shapes.hpp"
-#include "runners/engine/plan/step_buffers.hpp"
+#include "runners/engine/plan/model_plan.hpp"
 
 namespace plumb::cuda {
 

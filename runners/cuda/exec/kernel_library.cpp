@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/cuda/exec/kernel_library.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -9,6 +12,105 @@
 #include "runners/cuda/exec/index_space.hpp"
 
 namespace plumb::cuda {
+namespace {
+
+// -fmad stays on: a multiply-add that is rounded once is no less exact.
+constexpr const char* kLanguage = "--std=c++17";
+
+}  // namespace
+
+KernelCompiler::KernelCompiler(const std::vector<std::string>& names)
+    : library_(
+          names,
+          "built-in kernels need NVRTC: add the package nvidia-cuda-nvrtc to the stack (plumb "
+          "stacks fetch … nvidia-cuda-nvrtc==13.0.88), or the folder of libnvrtc to its folders") {
+  abi::for_each_compiler_call(calls_,
+                              [this](auto& call, const char* name) { library_.find(call, name); });
+}
+
+std::vector<std::string> KernelCompiler::default_names() {
+  return {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
+}
+
+void KernelCompiler::check(int status, const char* what) const {
+  if (status != abi::kCompilerSuccess) {
+    throw Unsupported(fmt::format("NVRTC: {}: {} ({})", what, calls_.error_text(status), status));
+  }
+}
+
+std::string KernelCompiler::version() const {
+  int major = 0;
+  int minor = 0;
+  check(calls_.version(&major, &minor), "its version");
+  return fmt::format("{}.{}", major, minor);
+}
+
+std::pair<std::string, bool> KernelCompiler::target(int architecture) const {
+  int count = 0;
+  check(calls_.count_architectures(&count), "its architectures");
+  std::vector<int> known(static_cast<std::size_t>(std::max(count, 0)));
+  if (!known.empty()) {
+    check(calls_.list_architectures(known.data()), "its architectures");
+  }
+  const bool native = std::find(known.begin(), known.end(), architecture) != known.end();
+  int newest = 0;
+  for (const int one : known) {
+    newest = one <= architecture ? std::max(newest, one) : newest;
+  }
+  if (!native && newest == 0) {
+    throw Unsupported(fmt::format("NVRTC {} does not compile for sm_{}", version(), architecture));
+  }
+  return {native ? fmt::format("--gpu-architecture=sm_{}", architecture)
+                 : fmt::format("--gpu-architecture=compute_{}", newest),
+          native};
+}
+
+KernelCompiler::OwnedProgram KernelCompiler::compiled(
+    const std::string& source, const std::vector<const char*>& options) const {
+  abi::CompilerProgram handle = nullptr;
+  check(calls_.create(&handle, source.c_str(), "plumb_kernels.cu", 0, nullptr, nullptr),
+        "a program");
+  OwnedProgram program(
+      handle, [this](abi::CompilerProgram one) { static_cast<void>(calls_.destroy(&one)); });
+  const int status = calls_.compile(handle, static_cast<int>(options.size()), options.data());
+  if (status != abi::kCompilerSuccess) {
+    throw Unsupported(
+        fmt::format("NVRTC {}: {}: {}", version(), calls_.error_text(status), words(handle)));
+  }
+  return program;
+}
+
+std::string KernelCompiler::words(abi::CompilerProgram program) const {
+  std::size_t size = 0;
+  std::string text;
+  if (calls_.log_size(program, &size) == abi::kCompilerSuccess) {
+    text.resize(size);
+    static_cast<void>(calls_.log(program, text.data()));
+  }
+  return text;
+}
+
+std::string KernelCompiler::compile(const std::string& source, int architecture) const {
+  const auto [option, native] = target(architecture);
+  const OwnedProgram program = compiled(source, {option.c_str(), kLanguage});
+  std::size_t size = 0;
+  check((native ? calls_.cubin_size : calls_.ptx_size)(program.get(), &size),
+        "the size of the compiled kernels");
+  std::string image(size, '\0');
+  check((native ? calls_.cubin : calls_.ptx)(program.get(), image.data()), "the compiled kernels");
+  return image;
+}
+
+std::string KernelCompiler::resource_report(const std::string& source, int architecture) const {
+  const auto [option, native] = target(architecture);
+  if (!native) {
+    throw Unsupported(fmt::format("NVRTC {} has no assembler for sm_{}", version(), architecture));
+  }
+  const OwnedProgram program =
+      compiled(source, {option.c_str(), kLanguage, "--ptxas-options=--verbose"});
+  return words(program.get());
+}
+
 namespace {
 
 /// Arguments that a launch points to while it is put into a stream.

@@ -8,10 +8,44 @@
 #include <vector>
 
 #include "harness/worker/protocol/backend.hpp"
-#include "runners/cuda/observe/metric_choice.hpp"
 #include "runners/cuda/observe/range_profiler.hpp"
 
 namespace plumb::cuda {
+
+/// Metric of the GPU's counters, and the name of its reading in a row.
+struct ChosenMetric {
+  std::string name;     ///< CUPTI's: "lts__t_sector_hit_rate.pct"
+  std::string reading;  ///< "l2_hit_ratio"; of one requested by name, that name
+  double unit = 1.0;    ///< of the reading, for each of the metric's own
+
+  bool operator==(const ChosenMetric&) const = default;
+};
+
+/// Metrics to count on a chip, and the requested ones that it cannot count.
+struct MetricChoice {
+  std::vector<ChosenMetric> metrics;
+  std::vector<std::string> missing;  ///< readings, or names as requested
+
+  [[nodiscard]] std::vector<std::string> names() const;
+};
+
+/// Chooses the metrics that were requested by name or, if none were, the default ones. Those answer
+/// what a row leaves open: instructions, in all and of tensor cores, how busy their pipe, the
+/// processors and the memory are, bytes from and to memory, hits in the L2 cache, occupancy. Chips
+/// name some of them differently: the first name that the chip has is taken.
+[[nodiscard]] MetricChoice choose_metrics(const std::vector<std::string>& asked,
+                                          const std::function<bool(const std::string&)>& has);
+
+/// Summarises values by range and metric, where each range has `executions` executions. Readings of
+/// counts (names that end with .sum, .avg, .min or .max) are those of one execution. All others are
+/// as they were counted. A value that is no number is left out, and "metrics_missing" names it.
+///
+/// Where instructions of the tensor pipe were counted, "tensor_cores" says whether any of them was
+/// a matrix instruction. That is all but HFMA2.MMA, ordinary arithmetic that GA100 and GH100
+/// execute there. Up to a thousandth is not counted, because it may differ from pass to pass.
+[[nodiscard]] worker::Observation metric_observation(const MetricChoice& choice,
+                                                     const std::vector<std::vector<double>>& ranges,
+                                                     std::size_t executions);
 
 /// Reader of metrics of executions from the GPU's hardware counters. Not thread-safe.
 class CounterReader {

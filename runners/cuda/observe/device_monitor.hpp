@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "harness/base/units.hpp"
-#include "runners/cuda/driver/device_health.hpp"
+#include "runners/cuda/driver/management_library.hpp"
 
 namespace plumb::cuda {
 

@@ -9,7 +9,7 @@
 #include <queue>
 #include <unordered_map>
 
-#include "runners/cuda/driver/library_refusal.hpp"
+#include "runners/cuda/driver/dynamic_library.hpp"
 
 namespace plumb::cuda {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runners/cuda/driver/graph_abi.hpp"
-#include "runners/cuda/observe/kernel_shape.hpp"
+#include "runners/cuda/observe/kernel_attributes.hpp"
 
 namespace plumb::cuda {
 

@@ -1,14 +1,138 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/cuda/observe/kernel_tracer.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <iterator>
 #include <mutex>
 #include <utility>
 
+#include "runners/cuda/observe/profiler_abi.hpp"
+
 namespace plumb::cuda {
+namespace {
+
+using Layout = abi::KernelRecordLayout;
+
+constexpr std::size_t kNamedTimes = 8;  // launches of an execution with a reading of their own
+constexpr double kNanosecond = 1e-9;
+
+template <typename Value>
+Value at(std::span<const std::byte> bytes, std::size_t offset) {
+  Value value{};
+  std::memcpy(&value, bytes.data() + offset, sizeof value);
+  return value;
+}
+
+bool is_sound(const KernelRecord& record) {
+  const auto positive = [](std::int32_t extent) { return extent > 0; };
+  return record.end >= record.begin && record.static_shared >= 0 && record.dynamic_shared >= 0 &&
+         std::all_of(record.grid.begin(), record.grid.end(), positive) &&
+         std::all_of(record.block.begin(), record.block.end(), positive);
+}
+
+double seconds(const KernelRecord& record) {
+  return static_cast<double>(record.end - record.begin) * kNanosecond;
+}
+
+/// Returns whether launch i of each execution is of the same kernel.
+bool repeats(const std::vector<KernelRecord>& records, std::size_t period) {
+  for (std::size_t i = period; i < records.size(); ++i) {
+    if (records[i].name != records[i - period].name) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void add(results::Readings& readings, const std::string& name, const std::vector<double>& values) {
+  if (const std::optional<results::Reading> reading = results::summarize_reading(values)) {
+    readings[name] = *reading;
+  }
+}
+
+void add_times(results::Readings& readings,
+               const std::vector<KernelRecord>& records,
+               std::size_t period) {
+  std::vector<double> whole(records.size() / period, 0.0);
+  std::vector<std::vector<double>> each(std::min(period, kNamedTimes));
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    whole[i / period] += seconds(records[i]);
+    if (i % period < each.size()) {
+      each[i % period].push_back(seconds(records[i]));
+    }
+  }
+  add(readings, "kernel_seconds", whole);
+  for (std::size_t i = 0; period > 1 && i < each.size(); ++i) {
+    add(readings, fmt::format("kernel.{}_seconds", i + 1), each[i]);
+  }
+}
+
+void add_gaps(results::Readings& readings, const std::vector<KernelRecord>& records) {
+  std::vector<double> gaps;
+  for (std::size_t i = 1; i < records.size(); ++i) {
+    if (records[i].stream == records[i - 1].stream) {
+      gaps.push_back(
+          (static_cast<double>(records[i].begin) - static_cast<double>(records[i - 1].end)) *
+          kNanosecond);
+    }
+  }
+  add(readings, "launch_gap_seconds", gaps);
+}
+
+}  // namespace
+
+std::optional<KernelRecord> parse_kernel_record(std::span<const std::byte> bytes) {
+  if (bytes.size() < Layout::kFront || at<int>(bytes, Layout::kKind) != abi::kConcurrentKernel) {
+    return std::nullopt;
+  }
+  KernelRecord record;
+  record.registers = at<std::uint16_t>(bytes, Layout::kRegisters);
+  record.begin = at<std::uint64_t>(bytes, Layout::kStart);
+  record.end = at<std::uint64_t>(bytes, Layout::kEnd);
+  record.stream = at<std::uint32_t>(bytes, Layout::kStream);
+  record.grid = at<std::array<std::int32_t, 3>>(bytes, Layout::kGrid);
+  record.block = at<std::array<std::int32_t, 3>>(bytes, Layout::kBlock);
+  record.static_shared = at<std::int32_t>(bytes, Layout::kStaticShared);
+  record.dynamic_shared = at<std::int32_t>(bytes, Layout::kDynamicShared);
+  if (const char* const name = at<const char*>(bytes, Layout::kName)) {
+    record.name.assign(name, ::strnlen(name, kLongestKernelName));
+  }
+  return is_sound(record) ? std::optional(std::move(record)) : std::nullopt;
+}
+
+worker::Observation trace_observation(std::vector<KernelRecord> records, std::size_t executions) {
+  worker::Observation seen;
+  if (records.empty() || executions == 0) {
+    return seen;
+  }
+  std::stable_sort(records.begin(), records.end(), [](const auto& a, const auto& b) {
+    return a.begin < b.begin;
+  });
+  // Only where all executions launch the same kernels does each launch belong to a known one.
+  std::size_t period = records.size() / executions;
+  const bool even = period > 0 && records.size() % executions == 0 && repeats(records, period);
+  if (even) {
+    add_times(seen.readings, records, period);
+  } else {
+    double whole = 0.0;
+    for (const KernelRecord& record : records) {
+      whole += seconds(record);
+    }
+    add(seen.readings, "kernel_seconds", {whole / static_cast<double>(executions)});
+    period = records.size();
+  }
+  add_gaps(seen.readings, records);
+  const std::vector<KernelShape> once(records.begin(),
+                                      records.begin() + static_cast<std::ptrdiff_t>(period));
+  seen.attributes = kernel_attributes(once);
+  return seen;
+}
+
 namespace {
 
 constexpr std::size_t kBuffer = std::size_t{1} << 20;

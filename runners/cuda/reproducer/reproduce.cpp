@@ -10,21 +10,18 @@
 #include <utility>
 #include <vector>
 
-#include "harness/base/cpp_literal.hpp"
+#include "harness/base/encoding.hpp"
 #include "harness/base/error.hpp"
-#include "harness/model/key/quantized_product.hpp"
-#include "runners/cuda/blas/product_plan.hpp"
-#include "runners/cuda/builtin/integer_form.hpp"
+#include "harness/model/key/product_kind.hpp"
+#include "runners/cuda/blas/lt_product.hpp"
 #include "runners/cuda/builtin/integer_variants.hpp"
-#include "runners/cuda/dnn/attention_gradient_graph.hpp"
 #include "runners/cuda/dnn/attention_variants.hpp"
 #include "runners/cuda/dnn/convolution_variants.hpp"
 #include "runners/cuda/dnn/legacy/recurrent_problem.hpp"
 #include "runners/cuda/dnn/legacy/recurrent_variants.hpp"
-#include "runners/cuda/dnn/norm_graph.hpp"
+#include "runners/cuda/dnn/norm_variants.hpp"
 #include "runners/cuda/exec/index_space.hpp"
 #include "runners/cuda/reproducer/frame.hpp"
-#include "runners/cuda/reproducer/main_text.hpp"
 #include "runners/cuda/reproducer/reproducer_source.hpp"
 
 namespace plumb::cuda {

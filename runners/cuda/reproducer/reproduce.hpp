@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "harness/worker/protocol/reproducer.hpp"
+#include "harness/worker/protocol/requests.hpp"
 
 namespace plumb::cuda {
 

@@ -4,15 +4,136 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <thread>
 #include <utility>
+#include <vector>
 
-#include "harness/measure/own_clock.hpp"
-#include "harness/results/host_pace.hpp"
-#include "runners/engine/bench/block_sum.hpp"
+#include "harness/measure/sample_summary.hpp"
+#include "harness/measure/sampler.hpp"
+#include "harness/results/measurement.hpp"
+#include "harness/worker/protocol/backend.hpp"
+#include "runners/engine/bench/program_region.hpp"
 
 namespace plumb::engine {
+
+void append_block(const results::Measurement& block, results::Measurement& row) {
+  row.samples.insert(row.samples.end(), block.samples.begin(), block.samples.end());
+  row.repetitions = std::max(row.repetitions, block.repetitions);
+  row.floor = std::max(row.floor, block.floor);
+  row.attempt = std::max(row.attempt, block.attempt);
+  row.disturbance.involuntary_switches += block.disturbance.involuntary_switches;
+  row.disturbance.disturbed = row.disturbance.disturbed || block.disturbance.disturbed;
+  row.disturbance.load = block.disturbance.load;
+  results::add_readings(row.readings, block.readings);
+  const auto highest = [](std::optional<double>& known, const std::optional<double>& next) {
+    known = next ? std::max(known.value_or(*next), *next) : known;
+  };
+  highest(row.disturbance.steal_ratio, block.disturbance.steal_ratio);
+  highest(row.disturbance.pressure_ratio, block.disturbance.pressure_ratio);
+}
+
+void add_block(const results::Measurement& block, results::Measurement& row) {
+  if (!row.samples.empty() && block.disturbance.disturbed && !row.disturbance.disturbed) {
+    return;
+  }
+  if (!row.samples.empty() && !block.disturbance.disturbed && row.disturbance.disturbed) {
+    row.samples.clear();
+    row.readings.clear();
+    row.disturbance = {};
+  }
+  append_block(block, row);
+}
+
+namespace {
+
+constexpr std::size_t kChains = 8;      // of additions: more than a core adds in a cycle
+constexpr std::size_t kLinks = 12'000;  // of each chain
+constexpr std::size_t kTries = 4;
+
+/// Adds along all chains. The barrier keeps the compiler from merging the additions.
+std::uint64_t add_along_chains(std::uint64_t start) {
+  std::array<std::uint64_t, kChains> chains{};
+  chains.fill(start);
+  for (std::size_t link = 0; link < kLinks; ++link) {
+    for (std::uint64_t& chain : chains) {
+      chain += 1;
+      asm volatile("" : "+r"(chain));
+    }
+  }
+  return chains.front();
+}
+
+}  // namespace
+
+Seconds HostPace::measure() {
+  std::array<Seconds, kTries> taken{};
+  for (Seconds& each : taken) {
+    const Seconds begin = clock_();
+    sum_ = add_along_chains(sum_);
+    each = clock_() - begin;
+  }
+  std::sort(taken.begin(), taken.end());
+  return (taken[kTries / 2 - 1] + taken[kTries / 2]) / 2.0;
+}
+
+HostPaceSource host_pace_source() {
+  return [pace = HostPace(measure::steady_clock())]() mutable { return pace.measure(); };
+}
+
+namespace {
+
+class EmptyProgram final : public worker::Program {
+ public:
+  [[nodiscard]] worker::ProgramFacts facts() const override { return {}; }
+  void bind(std::size_t /*slot*/,
+            std::span<const model::Tensor> /*operands*/,
+            bool /*shared*/) override {}
+  void enqueue(std::size_t slot) override { last_ = slot; }
+  void synchronize() override { last_ = 0; }
+  [[nodiscard]] std::vector<model::Tensor> outputs(std::size_t /*slot*/) override { return {}; }
+
+ private:
+  std::size_t last_ = 0;
+};
+
+Seconds measure_median(measure::TimedRegion& region,
+                       std::size_t repetitions,
+                       std::size_t samples,
+                       const measure::Clock& clock) {
+  std::vector<Seconds> whole;
+  whole.reserve(samples);
+  for (std::size_t i = 0; i < samples; ++i) {
+    region.before_sample();
+    const Seconds begin = clock();
+    region.run(repetitions);
+    whole.push_back(clock() - begin);
+  }
+  return measure::summarize(whole).median;
+}
+
+}  // namespace
+
+HarnessOverhead measure_floor(const measure::Clock& clock) {
+  constexpr std::size_t kMany = 1024;
+  // Called through a pointer to the base class, so that the calls stay virtual.
+  const std::unique_ptr<worker::Program> program = std::make_unique<EmptyProgram>();
+  HotRegion region(*program);
+  static_cast<void>(measure_median(region, kMany, 10, clock));
+  const Seconds one = measure_median(region, 1, 1001, clock);
+  const Seconds many = measure_median(region, kMany, 101, clock);
+  // A sample of r executions costs s + r·e, so that the two medians give both parts.
+  HarnessOverhead floor;
+  floor.execution = std::max(Seconds(0.0), (many - one) / static_cast<double>(kMany - 1));
+  floor.sample = std::max(Seconds(0.0), one - floor.execution);
+  return floor;
+}
+
 namespace {
 
 constexpr int kPatience = 3;

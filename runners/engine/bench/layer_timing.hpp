@@ -7,15 +7,78 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "harness/measure/disturbance.hpp"
 #include "harness/measure/sampler.hpp"
 #include "harness/results/measurement.hpp"
-#include "runners/engine/bench/block_monitor.hpp"
-#include "runners/engine/bench/harness_overhead.hpp"
-#include "runners/engine/bench/host_pace.hpp"
 
 namespace plumb::engine {
+
+/// Observations of a device while a block was measured on it.
+struct MonitoredBlock {
+  results::Readings readings;
+  bool disturbed = false;  ///< the device was held back: the block must be measured again
+  std::string fault;       ///< the device's error, which invalidates all later results; empty: none
+};
+
+/// Observer of a device during blocks of measurement.
+class BlockMonitor {
+ public:
+  virtual ~BlockMonitor() = default;
+  virtual void begin() = 0;
+  /// Ends the observation that begin() started.
+  [[nodiscard]] virtual MonitoredBlock end() = 0;
+};
+
+/// Appends one block of samples to those of a row. The summary stays as it is.
+void append_block(const results::Measurement& block, results::Measurement& row);
+
+/// Adds one block of samples to those of a row. The first quiet block discards the disturbed blocks
+/// before it, and disturbed blocks after it are ignored. The summary stays as it is.
+void add_block(const results::Measurement& block, results::Measurement& row);
+
+/// Function that returns how long a fixed piece of work takes now. It is injected, so that tests
+/// can script it.
+using HostPaceSource = std::function<Seconds()>;
+
+/// Fixed piece of work that shows whether another guest shares the core. It consists of additions
+/// in independent chains, which take every instruction slot of the core.
+///
+/// A virtual machine is not told when a neighbour runs on the other hardware thread of its core. No
+/// time is stolen and no task waits. But code that is bound by throughput takes a third longer or
+/// more. The neighbour takes every second slot, whatever it does, so that these additions take 1.5
+/// to 1.8 times as long. Floating-point work and reads of a cache show it less, because the
+/// neighbour may use other units of the core.
+class HostPace {
+ public:
+  explicit HostPace(measure::Clock clock) : clock_(std::move(clock)) {}
+  /// Does the work four times and returns the median. Takes about 30 µs.
+  [[nodiscard]] Seconds measure();
+
+ private:
+  measure::Clock clock_;
+  std::uint64_t sum_ = 0;  // result of the work, so that the compiler cannot remove it
+};
+
+/// Returns a source that measures with the steady clock.
+[[nodiscard]] HostPaceSource host_pace_source();
+
+/// Cost of the harness itself, in two parts. One part is per sample (clock, synchronisation), the
+/// other per execution (the call).
+struct HarnessOverhead {
+  Seconds sample{};
+  Seconds execution{};
+
+  /// Returns the cost per execution, for samples of `repetitions` executions.
+  [[nodiscard]] Seconds at(std::size_t repetitions) const {
+    return execution + sample / static_cast<double>(repetitions == 0 ? 1 : repetitions);
+  }
+};
+
+/// Measures the overhead with an empty program on the path that every program takes. Times samples
+/// of 1 and of 1,024 executions and splits their medians. Takes about a millisecond.
+[[nodiscard]] HarnessOverhead measure_floor(const measure::Clock& clock);
 
 /// Timer of blocks of measurement, which fills their rows with samples, the process's harness
 /// overhead and the disturbance of each block.

@@ -10,19 +10,18 @@
 #include <span>
 #include <utility>
 
-#include "harness/measure/section_interval.hpp"
-#include "harness/results/attributes.hpp"
-#include "harness/results/labels/run_marks.hpp"
-#include "runners/engine/bench/block_sum.hpp"
+#include "harness/measure/sample_summary.hpp"
+#include "harness/results/labels/run_labels.hpp"
+#include "harness/results/measurement.hpp"
 #include "runners/engine/bench/candidate.hpp"
+#include "runners/engine/bench/layer_timing.hpp"
 #include "runners/engine/bench/program_region.hpp"
 #include "runners/engine/bench/verification.hpp"
-#include "runners/engine/exec/finite_check.hpp"
-#include "runners/engine/exec/memory_limit.hpp"
 #include "runners/engine/exec/output_difference.hpp"
-#include "runners/engine/exec/step_rounding.hpp"
+#include "runners/engine/exec/own_process.hpp"
+#include "runners/engine/exec/reference_comparison.hpp"
 #include "runners/engine/number_formats.hpp"
-#include "runners/engine/profile/profiled_program.hpp"
+#include "runners/engine/profile/block_sampler.hpp"
 
 namespace plumb::engine {
 namespace {

@@ -11,13 +11,11 @@
 #include <string_view>
 
 #include "harness/base/hash64.hpp"
-#include "harness/model/key/attention_shape.hpp"
-#include "harness/model/key/float8.hpp"
-#include "harness/model/key/floating_product.hpp"
 #include "harness/model/key/gradient_layer.hpp"
 #include "harness/model/key/layer_cost.hpp"
-#include "harness/model/key/quantized_product.hpp"
-#include "harness/model/key/recurrent_shape.hpp"
+#include "harness/model/key/product_kind.hpp"
+#include "harness/model/key/sequence_shapes.hpp"
+#include "harness/model/key/tensor.hpp"
 #include "runners/engine/number_formats.hpp"
 
 namespace plumb::engine {

@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "harness/model/key/layer_spec.hpp"
-#include "harness/results/attributes.hpp"
-#include "harness/results/outcome.hpp"
+#include "harness/results/measurement.hpp"
 #include "runners/engine/reference/reference.hpp"
 
 namespace plumb::engine {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
-#include "harness/model/graph/graph_memory.hpp"
+#include "harness/model/graph/graph.hpp"
 #include "harness/rewrite/gradient/checkpointed_graph.hpp"
 #include "harness/rewrite/gradient/folded_norms.hpp"
 #include "harness/rewrite/quantized_graph.hpp"

@@ -5,7 +5,7 @@
 
 #include "harness/rewrite/fused_graph.hpp"
 #include "harness/worker/protocol/backend.hpp"
-#include "harness/worker/protocol/execute_request.hpp"
+#include "harness/worker/protocol/requests.hpp"
 
 namespace plumb::engine {
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/engine/exec/reference_comparison.hpp"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <map>
 #include <span>
 #include <string>
@@ -9,10 +12,120 @@
 
 #include "harness/base/hash64.hpp"
 #include "harness/model/graph/graph.hpp"
+#include "runners/engine/exec/computed_constants.hpp"
 #include "runners/engine/exec/output_difference.hpp"
-#include "runners/engine/exec/reference_model.hpp"
+#include "runners/engine/random_stream.hpp"
+#include "runners/engine/reference/reference.hpp"
 
 namespace plumb::engine {
+namespace {
+
+constexpr std::uint64_t kSeed = 19;
+
+/// Returns by what share of itself a number may change where a graph rounds: half of the last digit
+/// of few digits, and what rounding leaves of a sum of a thousand products in f32.
+double change_of(const model::Graph& graph) {
+  double most = 0x1p-19;
+  for (const model::Layer& layer : graph.layers) {
+    most = layer.spec.math == model::MathClass::kTf32 ? std::max(most, 0x1p-12) : most;
+    for (const model::TensorType& output : layer.spec.outputs) {
+      most = output.dtype == model::DataType::kBf16  ? std::max(most, 0x1p-9)
+             : output.dtype == model::DataType::kF16 ? std::max(most, 0x1p-12)
+                                                     : most;
+    }
+  }
+  return most;
+}
+
+/// Changes each number of a tensor by up to a share of it.
+void change(model::Tensor& tensor, const RandomStream& random, double share) {
+  const std::size_t count = tensor.data.size() / sizeof(float);
+  for (std::size_t i = 0; i < count; ++i) {
+    const double drawn = static_cast<double>(random.bits(i) >> 11U) * 0x1p-52 - 1.0;
+    float number = 0.0F;
+    std::memcpy(&number, tensor.data.data() + i * sizeof(float), sizeof(float));
+    number *= static_cast<float>(1.0 + drawn * share);
+    std::memcpy(tensor.data.data() + i * sizeof(float), &number, sizeof(float));
+  }
+}
+
+}  // namespace
+
+std::vector<double> measure_rounding(const RequestedModel& model,
+                                     ReadyModel& ready,
+                                     const std::function<void()>& after_part) {
+  if (model.step() == nullptr) {
+    return {};
+  }
+  std::vector<model::Tensor> operands;
+  if (!model.operands(ready.plan.fused, ready.prepared.operands, operands, ready.magnitudes).ok()) {
+    return {};
+  }
+  const double share = change_of(ready.plan.fused.graph);
+  std::vector<model::Tensor> changed = operands;
+  for (std::size_t i = 0; i < changed.size(); ++i) {
+    if (changed[i].type.dtype == model::DataType::kF32) {
+      change(changed[i], RandomStream(kSeed, i), share);
+    }
+  }
+  const auto report = [&] {
+    if (after_part) {
+      after_part();
+    }
+  };
+  report();
+  worker::Program& program = *ready.prepared.program;
+  program.bind(0, changed, false);
+  report();
+  program.enqueue(0);
+  program.synchronize();
+  report();
+  std::vector<double> moved =
+      distances_by_kind(program.outputs(0), ready.outputs, model.step()->kinds);
+  report();
+  program.bind(0, operands, false);
+  return moved;
+}
+
+results::Outcome reference_model_outputs(const model::Graph& graph,
+                                         std::map<model::ValueId, model::Tensor>& values,
+                                         std::vector<model::Tensor>& outputs,
+                                         const std::function<void()>& after_layer) {
+  for (const model::Layer& layer : graph.layers) {
+    if (layer.role == model::Layer::Role::kFolded) {
+      continue;
+    }
+    if (results::Outcome support = reference_support(layer.spec); !support.ok()) {
+      return support;
+    }
+    std::vector<model::Tensor> operands;
+    for (std::size_t i = 0; i < layer.spec.inputs.size(); ++i) {
+      if (layer.spec.has_input(i) && !values.contains(*layer.inputs[i])) {
+        return unknown_value(graph, *layer.inputs[i]);
+      }
+      operands.push_back(layer.spec.has_input(i) ? values.at(*layer.inputs[i]) : model::Tensor{});
+      const model::TensorType type = layer.spec.inputs[i].value_or(model::TensorType{});
+      if (layer.spec.has_input(i) && element_count(type) == element_count(operands[i].type)) {
+        operands[i].type.dims = type.dims;  // a fused bias may lack extents of 1 that its value has
+      }
+    }
+    std::vector<model::Tensor> results = reference_outputs(layer.spec, operands);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      values[layer.outputs[i]] = std::move(results[i]);
+    }
+    if (after_layer) {
+      after_layer();
+    }
+  }
+  for (const model::ValueId output : graph.outputs) {
+    if (!values.contains(output)) {
+      return unknown_value(graph, output);
+    }
+    outputs.push_back(values.at(output));
+  }
+  return {};
+}
+
 namespace {
 
 constexpr Bytes kMaxKept{std::int64_t{512} << 20};  // of several graphs; one may be larger

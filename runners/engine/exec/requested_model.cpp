@@ -6,19 +6,146 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "harness/base/error.hpp"
 #include "harness/model/onnx/onnx_file.hpp"
 #include "harness/model/onnx/onnx_reader.hpp"
 #include "harness/model/onnx/weights.hpp"
 #include "harness/rewrite/types/typed_graph.hpp"
-#include "runners/engine/exec/channel_folding.hpp"
-#include "runners/engine/exec/constant_folding.hpp"
-#include "runners/engine/exec/model_inputs.hpp"
-#include "runners/engine/exec/step_inputs.hpp"
+#include "runners/engine/exec/computed_constants.hpp"
 #include "runners/engine/number_formats.hpp"
 
 namespace plumb::engine {
+namespace {
+
+/// Returns how many values an integer input may take. It is the extent of the smallest axis that
+/// the input indexes.
+std::int64_t index_bound(const model::Graph& graph, model::ValueId input) {
+  std::optional<std::int64_t> bound;
+  for (const model::Layer& layer : graph.layers) {
+    const bool indexes = layer.spec.op == "gather" && layer.inputs.size() > 1 &&
+                         layer.inputs[1] == input && layer.spec.has_input(0);
+    if (indexes) {
+      const auto axis = static_cast<std::size_t>(layer.spec.integer("axis"));
+      const std::int64_t extent = layer.spec.inputs[0]->dims.at(axis);
+      bound = std::min(bound.value_or(extent), extent);
+    }
+  }
+  return std::max<std::int64_t>(bound.value_or(2), 1);
+}
+
+}  // namespace
+
+std::vector<model::Tensor> model_inputs(const model::Graph& graph, std::uint64_t seed) {
+  std::vector<model::Tensor> inputs;
+  for (const model::ValueId id : graph.inputs) {
+    const model::Value& value = graph.values[id];
+    model::WeightStream random = model::stream_of(seed, "input:" + value.name);
+    std::vector<double> numbers(static_cast<std::size_t>(element_count(value.type)));
+    if (model::is_floating(value.type.dtype)) {
+      std::generate(numbers.begin(), numbers.end(), [&] { return random.uniform() * 2.0 - 1.0; });
+    } else {
+      const auto bound = static_cast<std::uint64_t>(index_bound(graph, id));
+      std::generate(numbers.begin(), numbers.end(), [&] {
+        return static_cast<double>(random.next() % bound);
+      });
+    }
+    inputs.push_back(tensor_from(value.type, numbers));
+  }
+  return inputs;
+}
+
+namespace {
+
+/// Draws one class for each row.
+void draw_classes(const rewrite::ClassAxis& axis,
+                  model::WeightStream& random,
+                  std::vector<double>& numbers) {
+  for (std::int64_t outer = 0; outer < axis.outer; ++outer) {
+    for (std::int64_t inner = 0; inner < axis.inner; ++inner) {
+      const auto drawn =
+          static_cast<std::int64_t>(random.next() % static_cast<std::uint64_t>(axis.classes));
+      numbers.at(static_cast<std::size_t>((outer * axis.classes + drawn) * axis.inner + inner)) =
+          1.0;
+    }
+  }
+}
+
+/// Writer of the inputs that a step has beside the model's.
+class StepInputs {
+ public:
+  StepInputs(const rewrite::TrainingGraph& training,
+             std::uint64_t seed,
+             std::map<model::ValueId, model::Tensor>& values)
+      : training_(training), seed_(seed), values_(values) {}
+
+  void add_target(model::ValueId id) {
+    add(id, [&](model::WeightStream& random, std::vector<double>& numbers) {
+      if (training_.classes) {
+        draw_classes(*training_.classes, random, numbers);
+      } else {
+        std::generate(numbers.begin(), numbers.end(), [&] { return random.uniform() * 2.0 - 1.0; });
+      }
+    });
+  }
+
+  void add_mask(model::ValueId id) {
+    add(id, [](model::WeightStream& random, std::vector<double>& numbers) {
+      // Half of the elements, whatever the model says: its ratio changes no time.
+      std::generate(
+          numbers.begin(), numbers.end(), [&] { return random.next() % 2 == 0 ? 2.0 : 0.0; });
+    });
+  }
+
+  void add_constant(model::ValueId id, double number) {
+    add(id, [&](model::WeightStream& /*random*/, std::vector<double>& numbers) {
+      std::fill(numbers.begin(), numbers.end(), number);
+    });
+  }
+
+ private:
+  template <typename Fill>
+  void add(model::ValueId id, const Fill& fill) {
+    const model::TensorType& type = training_.graph.values.at(id).type;
+    std::vector<double> numbers(static_cast<std::size_t>(element_count(type)), 0.0);
+    model::WeightStream random = model::stream_of(seed_, training_.graph.values[id].name);
+    fill(random, numbers);
+    values_.insert_or_assign(id, tensor_from(type, numbers));
+  }
+
+  const rewrite::TrainingGraph& training_;
+  std::uint64_t seed_;
+  std::map<model::ValueId, model::Tensor>& values_;
+};
+
+}  // namespace
+
+void add_step_inputs(const rewrite::TrainingStep& step,
+                     std::uint64_t seed,
+                     std::map<model::ValueId, model::Tensor>& values) {
+  const rewrite::TrainingGraph& training = step.training;
+  StepInputs inputs(training, seed, values);
+  inputs.add_target(training.target);
+  for (const model::ValueId mask : training.masks) {
+    inputs.add_mask(mask);
+  }
+  for (const model::ValueId state : step.states) {
+    inputs.add_constant(state, 0.0);
+  }
+  if (training.loss_scale) {
+    inputs.add_constant(*training.loss_scale, rewrite::kFirstLossScale);
+  }
+  for (const rewrite::RepeatedInput& each : training.repeated) {
+    if (each.first == training.target) {
+      inputs.add_target(each.input);
+    } else if (std::find(training.masks.begin(), training.masks.end(), each.first) !=
+               training.masks.end()) {
+      inputs.add_mask(each.input);
+    }
+  }
+}
+
 namespace {
 
 onnx::ModelProto read(const worker::ExecuteRequest& request) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -9,18 +10,36 @@
 
 #include "harness/model/graph/graph.hpp"
 #include "harness/model/key/tensor.hpp"
-#include "harness/results/outcome.hpp"
+#include "harness/results/measurement.hpp"
 #include "harness/rewrite/fused_graph.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
-#include "harness/worker/protocol/execute_request.hpp"
+#include "harness/worker/protocol/requests.hpp"
+#include "runners/engine/exec/computed_constants.hpp"
 #include "runners/engine/exec/output_difference.hpp"
-#include "runners/engine/exec/quantized_constants.hpp"
 
 namespace onnx {
 class ModelProto;
 }
 
 namespace plumb::engine {
+
+/// Makes the inputs of a model, dense and in its order.
+///
+/// Real numbers lie in [-1, 1). Integers and booleans are valid indices of whatever table they look
+/// up, or else 0 or 1. The bytes are the same for the same model and seed on every machine. Throws
+/// Error{kUser} for a type that number_formats cannot write.
+[[nodiscard]] std::vector<model::Tensor> model_inputs(const model::Graph& graph,
+                                                      std::uint64_t seed);
+
+/// Adds what a step of training reads besides the model's inputs and weights, for all
+/// micro-batches.
+///
+/// A target of classes has one class a row, and another target lies in [-1, 1). A mask keeps an
+/// element or drops it. States are zero. A loss scale is the first one. The numbers are the same
+/// for the same seed everywhere.
+void add_step_inputs(const rewrite::TrainingStep& step,
+                     std::uint64_t seed,
+                     std::map<model::ValueId, model::Tensor>& values);
 
 /// Model that a request names. Its graph is read at once, its weights and inputs only by fill().
 class RequestedModel {

@@ -17,13 +17,11 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
+#include "harness/loadgen/batching.hpp"
 #include "harness/loadgen/budgeted_load.hpp"
-#include "harness/loadgen/direct_system.hpp"
-#include "harness/loadgen/dynamic_batcher.hpp"
 #include "harness/loadgen/mlperf/mlperf_log.hpp"
 #include "harness/measure/sampler.hpp"
-#include "harness/worker/protocol/load_request.hpp"
-#include "runners/engine/bench/answer_check.hpp"
+#include "harness/worker/protocol/requests.hpp"
 #include "runners/engine/bench/batch_runner.hpp"
 #include "runners/engine/bench/candidate.hpp"
 

@@ -5,7 +5,7 @@
 #include "harness/measure/disturbance.hpp"
 #include "harness/results/scenario_result.hpp"
 #include "harness/worker/protocol/backend.hpp"
-#include "harness/worker/protocol/load_request.hpp"
+#include "harness/worker/protocol/requests.hpp"
 #include "runners/engine/bench/layer_timing.hpp"
 
 namespace plumb::engine {

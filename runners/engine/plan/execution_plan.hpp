@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,13 @@ struct ExecutionPlan {
   std::size_t workspace_bytes = 0;  ///< one for all slots and all steps of a lane or stream
   std::size_t arena_bytes = 0;      ///< of each slot's block for the buffers with `arena`
   Seconds creation{};               ///< to make the steps, caches off
+};
+
+/// Error for a layer that cannot be executed here, with the reason. It becomes an Outcome in the
+/// backend and never leaves it.
+class Unsupported : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
 };
 
 }  // namespace plumb::engine

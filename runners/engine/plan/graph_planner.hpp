@@ -16,10 +16,10 @@
 #include "harness/base/error.hpp"
 #include "harness/model/graph/graph.hpp"
 #include "harness/worker/protocol/backend.hpp"
-#include "runners/engine/exec/memory_plan.hpp"
+#include "runners/engine/exec/step_order.hpp"
+#include "runners/engine/plan/execution_plan.hpp"
 #include "runners/engine/plan/layer_parts.hpp"
 #include "runners/engine/plan/model_plan.hpp"
-#include "runners/engine/plan/unsupported.hpp"
 
 namespace plumb::engine {
 

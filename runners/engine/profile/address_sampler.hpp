@@ -46,4 +46,8 @@ class AddressSampler {
   std::unique_ptr<SampleSource> source_;
 };
 
+/// Lists the parts of this process's memory that hold code, by address, with the build-ids of the
+/// libraries that are loaded.
+[[nodiscard]] std::vector<results::CodeMapping> read_mapped_code();
+
 }  // namespace plumb::engine

@@ -4,27 +4,165 @@
 #include <fmt/format.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <bit>
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <ctime>
+#include <functional>
 #include <map>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "harness/base/error.hpp"
-#include "harness/base/file_descriptor.hpp"
+#include "harness/base/file_io.hpp"
 #include "harness/base/units.hpp"
-#include "harness/worker/protocol/profile_request.hpp"
-#include "runners/engine/profile/event_ring.hpp"
+#include "harness/worker/protocol/requests.hpp"
 #include "runners/engine/random_stream.hpp"
 
 namespace plumb::engine {
 namespace {
+
+/// Ring of memory into which the kernel writes the samples of an event.
+class EventRing {
+ public:
+  /// Place of a thread at a time.
+  struct Sample {
+    std::uint64_t address = 0;
+    std::uint64_t nanoseconds = 0;  ///< of the event's clock
+    bool exact = false;             ///< the address is that of the instruction
+    /// Addresses to which the calls return, innermost first. Valid until the next sample.
+    std::span<const std::uint64_t> calls;
+  };
+
+  /// Maps a ring of at most `most` bytes, and of less where a limit on locked memory asks for it.
+  /// The event samples an address and a time, and if `depth` isn't zero, a chain of at most as many
+  /// calls. Throws Error{kEnvironment} with the system's reason.
+  EventRing(int event, std::size_t most, std::size_t depth);
+  ~EventRing();
+  EventRing(const EventRing&) = delete;
+  EventRing& operator=(const EventRing&) = delete;
+  EventRing(EventRing&&) = delete;
+  EventRing& operator=(EventRing&&) = delete;
+
+  /// Returns how many samples have room.
+  [[nodiscard]] std::size_t capacity() const;
+  /// Removes the samples that there are now, oldest first, and calls `take` with each.
+  void drain(const std::function<void(const Sample&)>& take);
+  /// Returns the number of samples for which the kernel found no room.
+  [[nodiscard]] std::uint64_t lost() const { return lost_; }
+
+ private:
+  /// Copies the record at a place of the ring into `record_`, and returns its bytes. Zero: the ring
+  /// is damaged.
+  std::size_t copy_record(std::uint64_t place, std::uint64_t end);
+  /// Returns the sample that `record_` is. Absent: it is none.
+  [[nodiscard]] std::optional<Sample> read_sample() const;
+
+  perf_event_mmap_page* page_ = nullptr;
+  std::size_t bytes_ = 0;  ///< of the mapping
+  std::size_t depth_;
+  std::vector<std::uint64_t> record_;
+  std::uint64_t lost_ = 0;
+};
+
+constexpr std::size_t kSampleWords = 3;  // header, address, time
+constexpr std::size_t kLostWords = 3;    // header, event, number of samples
+
+/// Reads or writes a position that the kernel shares.
+std::atomic_ref<__u64> shared(__u64& position) {
+  return std::atomic_ref<__u64>(position);
+}
+
+EventRing::EventRing(int event, std::size_t most, std::size_t depth) : depth_(depth) {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  for (std::size_t data = std::bit_floor(std::max(most, page)); data >= page; data /= 2) {
+    bytes_ = page + data;
+    void* const memory = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, event, 0);
+    if (memory != MAP_FAILED) {
+      page_ = static_cast<perf_event_mmap_page*>(memory);
+      return;
+    }
+  }
+  throw Error(Error::Kind::kEnvironment,
+              fmt::format("no memory for samples: {}", std::strerror(errno)));
+}
+
+EventRing::~EventRing() {
+  ::munmap(page_, bytes_);
+}
+
+std::size_t EventRing::capacity() const {
+  constexpr std::size_t kChainWords = 3;  // its length, the mark of user space, the address itself
+  const std::size_t words = kSampleWords + (depth_ > 0 ? kChainWords + depth_ : 0);
+  return page_->data_size / (words * sizeof(std::uint64_t));
+}
+
+std::size_t EventRing::copy_record(std::uint64_t place, std::uint64_t end) {
+  const auto* const data = reinterpret_cast<const std::byte*>(page_) + page_->data_offset;
+  const std::uint64_t first = place % page_->data_size;
+  perf_event_header header{};
+  std::memcpy(&header, data + first, sizeof header);  // never split: records are of 8 bytes each
+  if (header.size < sizeof header || header.size > end - place) {
+    return 0;
+  }
+  record_.assign((header.size + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t), 0);
+  const auto until_end = std::min<std::uint64_t>(header.size, page_->data_size - first);
+  auto* const copy = reinterpret_cast<std::byte*>(record_.data());
+  std::memcpy(copy, data + first, until_end);
+  std::memcpy(copy + until_end, data, header.size - until_end);
+  return header.size;
+}
+
+std::optional<EventRing::Sample> EventRing::read_sample() const {
+  perf_event_header header{};
+  std::memcpy(&header, record_.data(), sizeof header);
+  if (header.type != PERF_RECORD_SAMPLE || record_.size() < kSampleWords) {
+    return std::nullopt;
+  }
+  Sample sample{record_[1], record_[2], (header.misc & PERF_RECORD_MISC_EXACT_IP) != 0, {}};
+  if (depth_ > 0 && record_.size() > kSampleWords) {
+    const auto room = record_.size() - kSampleWords - 1;
+    auto calls =
+        std::span(record_).subspan(kSampleWords + 1, std::min(room, record_[kSampleWords]));
+    if (!calls.empty() && calls.front() >= PERF_CONTEXT_MAX) {
+      calls = calls.subspan(1);  // the mark of user space
+    }
+    sample.calls = calls.empty() ? calls : calls.subspan(1, std::min(depth_, calls.size() - 1));
+  }
+  return sample;
+}
+
+void EventRing::drain(const std::function<void(const Sample&)>& take) {
+  const std::uint64_t end = shared(page_->data_head).load(std::memory_order_acquire);
+  std::uint64_t place = shared(page_->data_tail).load(std::memory_order_relaxed);
+  while (place < end) {
+    const std::size_t size = copy_record(place, end);
+    if (size == 0) {
+      place = end;
+      break;
+    }
+    perf_event_header header{};
+    std::memcpy(&header, record_.data(), sizeof header);
+    if (const std::optional<Sample> sample = read_sample()) {
+      take(*sample);
+    } else if (header.type == PERF_RECORD_LOST && record_.size() >= kLostWords) {
+      lost_ += record_[2];
+    }
+    place += size;
+  }
+  shared(page_->data_tail).store(place, std::memory_order_release);
+}
 
 constexpr std::size_t kPeriods = 4;
 constexpr std::size_t kRingBytes = std::size_t{1} << 20U;

@@ -4,8 +4,8 @@
 #include <functional>
 
 #include "harness/measure/sampler.hpp"
-#include "harness/worker/protocol/alternation.hpp"
 #include "harness/worker/protocol/backend.hpp"
+#include "harness/worker/protocol/requests.hpp"
 
 namespace plumb::engine {
 

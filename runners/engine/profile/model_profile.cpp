@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
-#include "harness/measure/section_interval.hpp"
+#include "harness/measure/sample_summary.hpp"
 #include "runners/engine/exec/step_order.hpp"
 
 namespace plumb::engine {

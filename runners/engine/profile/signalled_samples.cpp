@@ -15,9 +15,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/units.hpp"
-#include "runners/engine/profile/sample_ring.hpp"
-#include "runners/engine/profile/signal_sender.hpp"
-#include "runners/engine/profile/signal_stacks.hpp"
+#include "runners/engine/profile/signals.hpp"
 #include "runners/engine/random_stream.hpp"
 
 namespace plumb::engine {

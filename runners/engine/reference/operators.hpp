@@ -7,14 +7,13 @@
 #include <vector>
 
 #include "runners/engine/reference/numbers.hpp"
-#include "runners/engine/reference/sampled_element.hpp"
 
 /// References of the operators of docs/reference/layer-keys.md, one file for each family. The table
 /// in reference.cpp names them. All throw Error{kUser} for contradicting shapes. None applies the
 /// epilogue.
 namespace plumb::engine::reference {
 
-// convolution.cpp, convolution_transpose.cpp
+// convolution.cpp
 [[nodiscard]] Numbers convolution(const model::LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers convolution_transpose(const model::LayerSpec& spec, Operands operands);
 
@@ -29,7 +28,7 @@ namespace plumb::engine::reference {
     std::size_t output,
     std::span<const std::size_t> elements);
 
-// matrix_product.cpp
+// matrix_panel.cpp
 /// Computes the product of a `gemm_bias_gradient` and the sums of one of its factors.
 [[nodiscard]] std::vector<Numbers> product_and_bias_gradient(const model::LayerSpec& spec,
                                                              Operands operands);
@@ -86,7 +85,7 @@ struct Unary {
 [[nodiscard]] Numbers parametric_relu(const model::LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers cast(const model::LayerSpec& spec, Operands operands);
 
-// binary.cpp
+// elementwise.cpp
 using BinaryFunction = double (*)(double a, double b);
 /// Finds a function of the `binary` operator; `integers`: both operands hold integers.
 [[nodiscard]] BinaryFunction find_binary(std::string_view fn, bool integers);
@@ -94,7 +93,7 @@ using BinaryFunction = double (*)(double a, double b);
 [[nodiscard]] Numbers sum(const model::LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers extreme(const model::LayerSpec& spec, Operands operands);
 
-// softmax.cpp, reduction.cpp, resize.cpp
+// normalization.cpp, reduction.cpp, resize.cpp
 [[nodiscard]] Numbers softmax(const model::LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers softmax_gradient(const model::LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers reduce(const model::LayerSpec& spec, Operands operands);

@@ -8,8 +8,8 @@
 
 #include "harness/base/error.hpp"
 #include "runners/engine/number_formats.hpp"
-#include "runners/engine/reference/epilogue_chain.hpp"
 #include "runners/engine/reference/operators.hpp"
+#include "runners/engine/reference/quantization.hpp"
 
 namespace plumb::engine {
 namespace {

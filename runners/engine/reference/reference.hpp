@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "harness/model/key/layer_spec.hpp"
-#include "harness/results/outcome.hpp"
-#include "runners/engine/reference/sampled_element.hpp"
+#include "harness/results/measurement.hpp"
+#include "runners/engine/reference/numbers.hpp"
 
 namespace plumb::engine {
 

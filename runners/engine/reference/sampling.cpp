@@ -5,14 +5,13 @@
 
 #include "harness/base/error.hpp"
 #include "harness/model/key/gradient_layer.hpp"
-#include "harness/model/key/quantized_product.hpp"
-#include "harness/model/key/recurrent_shape.hpp"
+#include "harness/model/key/product_kind.hpp"
+#include "harness/model/key/sequence_shapes.hpp"
 #include "runners/engine/number_formats.hpp"
 #include "runners/engine/random_stream.hpp"
-#include "runners/engine/reference/convolution_shape.hpp"
-#include "runners/engine/reference/epilogue_chain.hpp"
-#include "runners/engine/reference/matrix_shape.hpp"
 #include "runners/engine/reference/operators.hpp"
+#include "runners/engine/reference/product_shapes.hpp"
+#include "runners/engine/reference/quantization.hpp"
 #include "runners/engine/reference/reference.hpp"
 
 namespace plumb::engine {

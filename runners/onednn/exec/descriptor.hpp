@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <oneapi/dnnl/dnnl.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/model/key/layer_spec.hpp"
-#include "runners/onednn/exec/argument.hpp"
+#include "runners/onednn/exec/execution_plan.hpp"
 
 namespace plumb::onednn {
 
@@ -46,5 +48,61 @@ enum class Layout { kAny, kPlain, kChannelsLast, kBlocked16, kBlocked8 };
                              std::size_t operand,
                              dnnl::memory::desc view);
 [[nodiscard]] Argument output(int index, std::size_t operand, dnnl::memory::desc view);
+
+/// Element-wise function in oneDNN's terms.
+struct EltwiseAlgorithm {
+  dnnl_alg_kind_t kind = dnnl_alg_kind_undef;
+  float alpha = 0;
+  float beta = 0;
+};
+
+/// Returns oneDNN's algorithm for a function of docs/reference/layer-keys.md. Returns nothing if
+/// none computes the same. Throws Unsupported for another number of parameters.
+[[nodiscard]] std::optional<EltwiseAlgorithm> eltwise_algorithm(
+    const std::string& fn, const std::vector<double>& parameters);
+
+/// Returns oneDNN's algorithm for a function of two operands, or nothing if there is none.
+[[nodiscard]] std::optional<dnnl_alg_kind_t> binary_algorithm(const std::string& fn);
+
+/// Makes the attributes of every primitive: a scratchpad of the program's own, and the key's
+/// precision. Throws Unsupported if the library cannot keep that precision.
+[[nodiscard]] dnnl::primitive_attr make_attributes(const model::LayerSpec& spec);
+
+/// Fuses the epilogue of a batch normalisation. Throws Unsupported if it is more than a relu.
+void fuse_relu(const model::LayerSpec& spec, dnnl::primitive_attr& attributes);
+
+/// Form in which a post-operation reads an operand, and the operand's layout in memory.
+struct OperandForm {
+  dnnl::memory::desc read;
+  dnnl::memory::desc view;
+};
+using OperandForms = std::function<OperandForm(const model::TensorType& type)>;
+
+/// Epilogue as post-operations, with the operands that they read.
+struct PostOperations {
+  dnnl::post_ops list;
+  std::vector<Argument> arguments;
+
+  /// Appends x ↦ factor·x, unless factor is 1.
+  void append_scale(float factor);
+  /// Appends a function of the result and an operand. The operand is broadcast to the result's
+  /// dimensions by numpy's rule.
+  void append_binary(const model::LayerSpec& spec,
+                     dnnl_alg_kind_t kind,
+                     std::size_t operand,
+                     const dnnl::memory::dims& result,
+                     Layout layout);
+  /// Appends a function of the result and an operand, which is read in the caller's form.
+  void append_binary(const model::LayerSpec& spec,
+                     dnnl_alg_kind_t kind,
+                     std::size_t operand,
+                     const OperandForms& form_of);
+  /// Appends the whole epilogue. Throws Unsupported for a function that oneDNN lacks.
+  void append_epilogue(const model::LayerSpec& spec,
+                       const dnnl::memory::dims& result,
+                       Layout layout);
+  /// Appends the whole epilogue of a result whose dimensions differ from the key's.
+  void append_epilogue(const model::LayerSpec& spec, const OperandForms& form_of);
+};
 
 }  // namespace plumb::onednn

@@ -8,9 +8,8 @@
 #include <variant>
 #include <vector>
 
-#include "runners/engine/exec/branch_schedule.hpp"
+#include "runners/engine/exec/step_order.hpp"
 #include "runners/engine/plan/execution_plan.hpp"
-#include "runners/engine/plan/unsupported.hpp"
 
 namespace plumb::onednn {
 
@@ -52,5 +51,18 @@ struct ExecutionPlan : engine::ExecutionPlan<Buffer, Step> {
                                     ///< one
   int threads_of_lane = 1;          ///< that each lane's primitives are made for
 };
+
+/// Link from an argument of a primitive to an operand of the layer.
+struct Argument {
+  int index = 0;  ///< DNNL_ARG_…
+  Buffer::Role role = Buffer::Role::kInput;
+  std::size_t operand = 0;  ///< index into the spec's inputs or outputs
+  bool weight = false;
+  dnnl::memory::desc view;  ///< the dense operand in the primitive's dimensions
+};
+
+/// Returns a step of one plan as a step of another, larger plan. Buffer i of the first is buffer
+/// map[i] of the second.
+[[nodiscard]] Step mapped(const Step& step, const std::vector<std::size_t>& map);
 
 }  // namespace plumb::onednn

@@ -13,14 +13,13 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
-#include "harness/model/key/recurrent_shape.hpp"
-#include "harness/model/key/rough_cost.hpp"
+#include "harness/model/key/layer_cost.hpp"
+#include "harness/model/key/sequence_shapes.hpp"
 #include "runners/engine/plan/graph_planner.hpp"
 #include "runners/onednn/exec/descriptor.hpp"
+#include "runners/onednn/exec/execution_plan.hpp"
 #include "runners/onednn/exec/layers.hpp"
-#include "runners/onednn/exec/mapped_step.hpp"
 #include "runners/onednn/exec/openmp_threads.hpp"
-#include "runners/onednn/exec/strided_layout.hpp"
 #include "runners/onednn/exec/value_layout.hpp"
 
 namespace plumb::onednn {

@@ -14,7 +14,6 @@
 #include "harness/worker/protocol/backend.hpp"
 #include "runners/engine/exec/lane_team.hpp"
 #include "runners/engine/random_stream.hpp"
-#include "runners/onednn/exec/aligned_bytes.hpp"
 #include "runners/onednn/exec/execution_plan.hpp"
 #include "runners/onednn/exec/openmp_threads.hpp"
 #include "runners/onednn/exec/plan_slot.hpp"

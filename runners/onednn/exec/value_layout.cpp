@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/onednn/exec/value_layout.hpp"
 
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
 namespace plumb::onednn {
 namespace {
 
@@ -51,6 +55,64 @@ bool same_bytes(const dnnl::memory::desc& a, const dnnl::memory::desc& b) {
     }
   }
   return true;
+}
+
+namespace {
+
+/// Lists the dimensions by their strides, the largest stride first.
+std::vector<std::size_t> order_in_memory(const dnnl::memory::desc& layout) {
+  const Dims strides = layout.get_strides();
+  const Dims dims = layout.get_dims();
+  std::vector<std::size_t> order(dims.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t left, std::size_t right) {
+    return strides[left] > strides[right];
+  });
+  return order;
+}
+
+}  // namespace
+
+bool lies_strided(const ValueLayout& held, const Dims& dims) {
+  return !held.dense() && held.view.get_format_kind() == dnnl::memory::format_kind::blocked &&
+         held.layout.get_format_kind() == dnnl::memory::format_kind::blocked &&
+         held.view.get_dims() == dims && held.layout.get_inner_nblks() == 0 && held.packed();
+}
+
+std::optional<dnnl::memory::desc> reshaped(const dnnl::memory::desc& layout, const Dims& dims) {
+  const dnnl::memory::desc result = layout.reshape(dims, true);
+  return result.get(true) == nullptr ? std::nullopt : std::optional(result);
+}
+
+StridedTranspose strided_transpose(const dnnl::memory::desc& source,
+                                   std::span<const std::int64_t> perm) {
+  std::vector<int> axes(perm.size());
+  Dims dims(perm.size());
+  const Dims source_dims = source.get_dims();
+  for (std::size_t i = 0; i < perm.size(); ++i) {
+    axes[static_cast<std::size_t>(perm[i])] = static_cast<int>(i);
+    dims[i] = source_dims[static_cast<std::size_t>(perm[i])];
+  }
+  const auto moves = [&](std::size_t axis) {
+    return perm[axis] != static_cast<std::int64_t>(axis);
+  };
+  std::vector<std::size_t> order = order_in_memory(source);
+  std::size_t next = 0;
+  for (std::size_t& axis : order) {
+    if (moves(axis)) {
+      while (!moves(next)) {
+        ++next;
+      }
+      axis = next++;
+    }
+  }
+  Dims strides(perm.size());
+  dnnl::memory::dim stride = 1;
+  for (auto axis = order.rbegin(); axis != order.rend(); ++axis) {
+    strides[*axis] = stride;
+    stride *= dims[*axis];
+  }
+  return {source.permute_axes(axes), {dims, source.get_data_type(), strides}};
 }
 
 }  // namespace plumb::onednn

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "harness/model/key/layer_spec.hpp"
-#include "runners/onednn/exec/argument.hpp"
 #include "runners/onednn/exec/execution_plan.hpp"
 
 namespace plumb::onednn {

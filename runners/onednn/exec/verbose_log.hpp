@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "harness/base/file_descriptor.hpp"
+#include "harness/base/file_io.hpp"
 #include "harness/base/units.hpp"
 
 namespace plumb::onednn {

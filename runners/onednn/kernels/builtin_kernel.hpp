@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "harness/model/key/layer_spec.hpp"
+#include "harness/model/key/tensor.hpp"
 #include "runners/onednn/exec/variant_builder.hpp"
 
 namespace plumb::onednn {
@@ -42,5 +47,76 @@ void require_operands(const model::LayerSpec& spec, std::size_t count);
 /// Returns the size of an element that is moved as it is. Throws Unsupported unless the first
 /// operand and the first output have one type, and that a size.
 [[nodiscard]] std::size_t moved_element_bytes(const model::LayerSpec& spec);
+
+/// Returns the type in which built-in kernels calculate: s64 for integers, f64 for f64, f32
+/// otherwise.
+[[nodiscard]] model::DataType calculation_type(model::DataType type);
+
+/// Converts `count` elements of `type` to numbers. Number is float, double or std::int64_t. Throws
+/// Unsupported for f8 and string.
+template <typename Number>
+void load(model::DataType type, const std::byte* source, std::size_t count, Number* destination);
+
+/// Converts numbers to elements of `type`. Floating types round to the nearest, ties to even.
+/// Integers drop the fraction, wrap around, and take NaN as 0. A bool says whether the number
+/// differs from 0.
+template <typename Number>
+void store(model::DataType type, const Number* source, std::size_t count, std::byte* destination);
+
+/// Throws Unsupported unless load() and store() know the type.
+void check_number(model::DataType type);
+
+/// Walk over the rows (last dimension) of an output, together with operands that numpy's rule
+/// broadcasts to it.
+class BroadcastRows {
+ public:
+  static constexpr std::size_t kMaxOperands = 3;
+
+  /// Positions of the operands at the beginning of one row, in elements.
+  struct Row {
+    std::array<std::size_t, kMaxOperands> start{};
+    std::array<std::size_t, kMaxOperands>
+        step{};  ///< 0: the same element along the whole row; else 1
+
+    [[nodiscard]] std::size_t at(std::size_t operand, std::size_t item) const {
+      return start[operand] + step[operand] * item;
+    }
+  };
+
+  /// Prepares the walk over the first `operands` inputs and the first output. Throws Unsupported if
+  /// they do not broadcast.
+  BroadcastRows(const model::LayerSpec& spec, std::size_t operands);
+
+  [[nodiscard]] std::size_t row_length() const { return length_; }
+
+  /// Calls `visit(row)` for each row in the output's order.
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    if (length_ == 0) {
+      return;
+    }
+    walk(0, Row{{}, last_}, visit);
+  }
+
+ private:
+  template <typename Visit>
+  void walk(std::size_t axis, Row row, Visit& visit) const {
+    if (axis == extents_.size()) {
+      visit(row);
+      return;
+    }
+    for (std::size_t index = 0; index < extents_[axis]; ++index) {
+      walk(axis + 1, row, visit);
+      for (std::size_t operand = 0; operand < kMaxOperands; ++operand) {
+        row.start[operand] += strides_[axis][operand];
+      }
+    }
+  }
+
+  std::vector<std::size_t> extents_;  // of all axes but the last
+  std::vector<std::array<std::size_t, kMaxOperands>> strides_;
+  std::array<std::size_t, kMaxOperands> last_{};
+  std::size_t length_ = 1;
+};
 
 }  // namespace plumb::onednn

@@ -8,9 +8,7 @@
 #include <type_traits>
 
 #include "runners/onednn/exec/layers.hpp"
-#include "runners/onednn/kernels/broadcast_rows.hpp"
 #include "runners/onednn/kernels/builtin_kernel.hpp"
-#include "runners/onednn/kernels/element_block.hpp"
 #include "runners/onednn/kernels/unary_functions.hpp"
 
 namespace plumb::onednn {

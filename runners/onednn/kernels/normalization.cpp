@@ -6,7 +6,6 @@
 
 #include "runners/onednn/exec/layers.hpp"
 #include "runners/onednn/kernels/builtin_kernel.hpp"
-#include "runners/onednn/kernels/element_block.hpp"
 
 namespace plumb::onednn {
 namespace {

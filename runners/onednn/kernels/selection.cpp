@@ -4,9 +4,7 @@
 
 #include "runners/onednn/exec/descriptor.hpp"
 #include "runners/onednn/exec/layers.hpp"
-#include "runners/onednn/kernels/broadcast_rows.hpp"
 #include "runners/onednn/kernels/builtin_kernel.hpp"
-#include "runners/onednn/kernels/element_block.hpp"
 
 namespace plumb::onednn {
 namespace {

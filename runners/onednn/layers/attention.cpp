@@ -5,8 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "harness/model/key/attention_shape.hpp"
-#include "runners/onednn/exec/attributes.hpp"
+#include "harness/model/key/sequence_shapes.hpp"
 #include "runners/onednn/exec/descriptor.hpp"
 #include "runners/onednn/exec/layers.hpp"
 #include "runners/onednn/kernels/builtin_kernel.hpp"

@@ -10,9 +10,8 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
-#include "harness/model/key/layer_batch.hpp"
+#include "harness/model/key/layer_spec.hpp"
 #include "harness/results/division/divided_variant.hpp"
-#include "runners/onednn/exec/attributes.hpp"
 #include "runners/onednn/exec/descriptor.hpp"
 #include "runners/onednn/exec/layers.hpp"
 #include "runners/onednn/exec/value_layout.hpp"

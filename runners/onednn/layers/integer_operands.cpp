@@ -3,10 +3,10 @@
 
 #include <cstring>
 
-#include "harness/model/key/quantized_product.hpp"
+#include "harness/model/key/product_kind.hpp"
 #include "runners/onednn/exec/descriptor.hpp"
-#include "runners/onednn/exec/instruction_set.hpp"
-#include "runners/onednn/kernels/element_block.hpp"
+#include "runners/onednn/exec/machine.hpp"
+#include "runners/onednn/kernels/builtin_kernel.hpp"
 
 namespace plumb::onednn {
 

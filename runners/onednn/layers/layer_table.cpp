@@ -9,9 +9,8 @@
 #include <variant>
 #include <vector>
 
-#include "runners/onednn/exec/instruction_set.hpp"
 #include "runners/onednn/exec/layers.hpp"
-#include "runners/onednn/exec/physical_memory.hpp"
+#include "runners/onednn/exec/machine.hpp"
 
 namespace plumb::onednn {
 namespace {

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include "harness/model/key/layer_spec.hpp"
-#include "runners/onednn/exec/attributes.hpp"
 #include "runners/onednn/exec/descriptor.hpp"
 #include "runners/onednn/exec/layers.hpp"
 #include "runners/onednn/exec/variant_builder.hpp"

@@ -8,10 +8,9 @@
 
 #include "harness/model/key/gradient_layer.hpp"
 #include "harness/model/key/op_schema.hpp"
-#include "runners/onednn/exec/attributes.hpp"
 #include "runners/onednn/exec/descriptor.hpp"
+#include "runners/onednn/exec/execution_plan.hpp"
 #include "runners/onednn/exec/layers.hpp"
-#include "runners/onednn/exec/mapped_step.hpp"
 #include "runners/onednn/exec/value_layout.hpp"
 #include "runners/onednn/layers/forward_hint.hpp"
 

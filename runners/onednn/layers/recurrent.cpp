@@ -3,11 +3,10 @@
 
 #include <cstring>
 
-#include "harness/model/key/recurrent_shape.hpp"
-#include "runners/onednn/exec/attributes.hpp"
+#include "harness/model/key/sequence_shapes.hpp"
 #include "runners/onednn/exec/descriptor.hpp"
 #include "runners/onednn/exec/layers.hpp"
-#include "runners/onednn/kernels/element_block.hpp"
+#include "runners/onednn/kernels/builtin_kernel.hpp"
 
 namespace plumb::onednn {
 namespace {

@@ -10,10 +10,27 @@
 #include <string>
 #include <vector>
 
-#include "runners/onednn/reproducer/descriptor_text.hpp"
-#include "runners/onednn/reproducer/left_to_library.hpp"
-
 namespace plumb::onednn {
+
+/// Writes the C++ expression that makes a memory descriptor, by the functions of main.cpp.in.
+///
+/// It gives strides where nothing is blocked, else the name of the library's format with these
+/// blocks. Where the library has no name for them (prepacked weights), the layout is left to the
+/// primitive.
+[[nodiscard]] std::string descriptor_text(const dnnl::memory::desc& descriptor);
+
+/// Writes extents as a C++ braced list: "{1, 64, 56, 56}".
+[[nodiscard]] std::string dims_text(const dnnl::memory::dims& dims);
+
+/// Names an element type as the C++ interface does: "f32".
+[[nodiscard]] std::string type_text(dnnl::memory::data_type type);
+
+/// Layouts of a primitive that were left to the library. Some implementations exist only if they
+/// are asked for in that way.
+struct LeftToLibrary {
+  bool weights = false;
+  bool activations = false;
+};
 
 /// Description of a primitive: what it was made of, read from the library's own descriptor.
 class PrimitiveDescription {
@@ -121,5 +138,15 @@ class PrimitiveDescription {
   const_dnnl_primitive_desc_t handle_ = nullptr;
   LeftToLibrary left_;
 };
+
+/// C++ text that asks for a gradient's primitive. It consists of the class and of the arguments
+/// between engine and attributes, among them the descriptor of the layer itself.
+struct GradientText {
+  std::string name;
+  std::string arguments;
+};
+
+/// Writes the text of a gradient. Throws Error{kUser} for a kind that is not covered.
+[[nodiscard]] GradientText gradient_text(const PrimitiveDescription& description);
 
 }  // namespace plumb::onednn

@@ -9,9 +9,8 @@
 #include <array>
 #include <iterator>
 
-#include "harness/base/cpp_literal.hpp"
+#include "harness/base/encoding.hpp"
 #include "harness/base/error.hpp"
-#include "runners/onednn/reproducer/gradient_text.hpp"
 #include "runners/onednn/reproducer/primitive_description.hpp"
 
 namespace plumb::onednn {

@@ -4,7 +4,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 #include <string>
 
-#include "runners/onednn/reproducer/left_to_library.hpp"
+#include "runners/onednn/reproducer/primitive_description.hpp"
 
 namespace plumb::onednn {
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/base/cpp_literal.hpp"
+#include "harness/base/encoding.hpp"
 #include "harness/base/error.hpp"
 #include "harness/model/key/layer_cost.hpp"
 #include "harness/model/key/layer_spec.hpp"
@@ -24,8 +24,8 @@
 #include "runners/onednn/exec/descriptor.hpp"
 #include "runners/onednn/exec/execution_plan.hpp"
 #include "runners/onednn/exec/plan_program.hpp"
-#include "runners/onednn/reproducer/descriptor_text.hpp"
 #include "runners/onednn/reproducer/frame.hpp"
+#include "runners/onednn/reproducer/primitive_description.hpp"
 #include "runners/onednn/reproducer/primitive_text.hpp"
 
 namespace plumb::onednn {

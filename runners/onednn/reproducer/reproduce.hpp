@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "harness/worker/protocol/reproducer.hpp"
+#include "harness/worker/protocol/requests.hpp"
 #include "runners/onednn/exec/variant_builder.hpp"
 
 namespace plumb::onednn {

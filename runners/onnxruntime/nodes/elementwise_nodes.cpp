@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "harness/base/error.hpp"
-#include "runners/onnxruntime/nodes/node_rules.hpp"
+#include "runners/onnxruntime/nodes/node_writer.hpp"
 
 namespace plumb::onnxruntime {
 namespace {

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "harness/base/error.hpp"
-#include "runners/onnxruntime/nodes/node_rules.hpp"
+#include "runners/onnxruntime/nodes/node_writer.hpp"
 
 namespace plumb::onnxruntime {
 namespace {

@@ -98,7 +98,7 @@ def _fix_extents(value, request):
 
 
 def _input(graph, value, seed):
-    """Makes an input as runners/engine/exec/model_inputs.cpp does: reals in [-1, 1), integers that are valid indices."""
+    """Makes an input as runners/engine/exec/requested_model.cpp does: reals in [-1, 1), integers that are valid indices."""
     kind = value.type.tensor_type.elem_type
     dims = [extent.dim_value for extent in value.type.tensor_type.shape.dim]
     state = random_numbers.stream_state(seed, "input:" + value.name)

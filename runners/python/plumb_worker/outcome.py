@@ -3,7 +3,7 @@
 
 
 class Refusal(Exception):
-    """Reason why a row has no time. Its kind is one of results::Outcome (harness/results/outcome.hpp)."""
+    """Reason why a row has no time. Its kind is one of results::Outcome (harness/results/measurement.hpp)."""
 
     kind = "crashed"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Seeded random numbers: the streams of runners/engine/random_stream.hpp and harness/model/onnx/weight_stream.hpp."""
+"""Seeded random numbers: the streams of runners/engine/random_stream.hpp and harness/model/onnx/weights.hpp."""
 
 import numpy
 

@@ -3,7 +3,7 @@
 
 #include <oneapi/dnnl/dnnl.hpp>
 
-#include "runners/onednn/exec/instruction_set.hpp"
+#include "runners/onednn/exec/machine.hpp"
 #include "runners/onednn/exec/model_planner.hpp"
 #include "runners/onednn/exec/openmp_threads.hpp"
 #include "runners/onednn/onednn_backend.hpp"

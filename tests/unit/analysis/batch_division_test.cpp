@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/micro_batch/batch_division.hpp"
-
 #include <gmock/gmock.h>
 
 #include <algorithm>
 #include <functional>
 #include <numeric>
 #include <random>
+
+#include "harness/analysis/micro_batch/layer_division.hpp"
 
 namespace plumb::analysis {
 namespace {

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/analysis/trace/operator_names.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
 
 namespace plumb::analysis {

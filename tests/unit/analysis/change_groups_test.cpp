@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/history/change_groups.hpp"
-
 #include <gmock/gmock.h>
+
+#include "harness/analysis/history/series_history.hpp"
 
 namespace plumb::analysis {
 namespace {

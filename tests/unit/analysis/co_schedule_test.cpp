@@ -7,7 +7,6 @@
 
 #include <set>
 
-#include "harness/analysis/coschedule/step_needs.hpp"
 #include "harness/model/onnx/onnx_reader.hpp"
 #include "harness/rewrite/rewrite.hpp"
 #include "suites/zoo/zoo.hpp"

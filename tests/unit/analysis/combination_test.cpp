@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/whatif/combination.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "harness/analysis/whatif/mode_accuracy.hpp"
-#include "harness/analysis/whatif/mode_price.hpp"
-#include "harness/analysis/whatif/mode_settings.hpp"
+#include "harness/analysis/whatif/mode_facts.hpp"
 #include "harness/analysis/whatif/what_if.hpp"
-#include "harness/results/execution_mode.hpp"
+#include "harness/results/execution.hpp"
 #include "harness/rewrite/rewrite.hpp"
 #include "tests/unit/analysis/row_builder.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"

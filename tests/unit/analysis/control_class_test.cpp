@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/history/control_class.hpp"
-
 #include <gmock/gmock.h>
 
 #include <cmath>
+
+#include "harness/analysis/history/run_series.hpp"
 
 namespace plumb::analysis {
 namespace {

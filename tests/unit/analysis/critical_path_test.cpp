@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/bounds/critical_path.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "harness/analysis/bounds/partition.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
 
 namespace plumb::analysis {

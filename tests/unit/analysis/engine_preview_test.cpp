@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/model/key/layer_spec.hpp"
-#include "harness/results/engine_promise.hpp"
+#include "harness/results/engine_choice.hpp"
 
 namespace plumb::analysis {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/report/excluded_metrics.hpp"
-
 #include <gtest/gtest.h>
+
+#include "harness/analysis/report/comparison_report.hpp"
 
 namespace plumb::analysis {
 namespace {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/profile/explained_change.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <tuple>
 
+#include "harness/analysis/profile/explained_metrics.hpp"
 #include "tests/unit/analysis/layered_profile.hpp"
 
 namespace plumb::analysis {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/analysis/explain/function_fields.hpp"
-#include "harness/analysis/profile/explained_change.hpp"
+#include "harness/analysis/profile/explained_metrics.hpp"
 #include "tests/unit/analysis/layered_profile.hpp"
 
 namespace plumb::analysis {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/compare/implementation_name.hpp"
-
 #include <gtest/gtest.h>
+
+#include "harness/analysis/compare/finding.hpp"
 
 namespace plumb::analysis {
 namespace {

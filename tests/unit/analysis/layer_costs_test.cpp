@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/compare/layer_costs.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
 
-#include "harness/analysis/compare/comparison_verdict.hpp"
+#include "harness/analysis/compare/comparison_result.hpp"
+#include "harness/analysis/compare/untimed_metrics.hpp"
 #include "tests/support/result_rows.hpp"
 
 namespace plumb::analysis {

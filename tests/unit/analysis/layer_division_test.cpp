@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "harness/model/key/layer_batch.hpp"
+#include "harness/model/key/layer_spec.hpp"
 #include "tests/unit/analysis/row_builder.hpp"
 
 namespace plumb::analysis {

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "harness/results/profile/stored_profile.hpp"
+#include "harness/results/profile/named_profile.hpp"
 #include "tests/unit/analysis/profile_builder.hpp"
 
 namespace plumb::analysis {

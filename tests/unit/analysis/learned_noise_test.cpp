@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/compare/learned_noise.hpp"
-
 #include <gmock/gmock.h>
 
 #include <cmath>
 #include <random>
 
+#include "harness/analysis/compare/minimum_effect.hpp"
 #include "harness/analysis/compare/run_times.hpp"
 
 namespace plumb::analysis {

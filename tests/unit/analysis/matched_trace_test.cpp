@@ -8,7 +8,6 @@
 #include <tuple>
 
 #include "harness/analysis/trace/joined_trace.hpp"
-#include "harness/analysis/trace/trace_difference.hpp"
 #include "harness/analysis/trace/trace_findings.hpp"
 #include "harness/analysis/trace/trace_report.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/results/execution_mode.hpp"
+#include "harness/results/execution.hpp"
 #include "tests/unit/analysis/matrix_runs.hpp"
 
 namespace plumb::analysis {

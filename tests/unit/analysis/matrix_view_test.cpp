@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/matrix/matrix_view.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "harness/analysis/matrix/matrix.hpp"
+#include "harness/analysis/matrix/matrix_axis.hpp"
 #include "harness/base/error.hpp"
-#include "harness/results/execution_mode.hpp"
+#include "harness/results/execution.hpp"
 #include "tests/unit/analysis/matrix_runs.hpp"
 
 namespace plumb::analysis {

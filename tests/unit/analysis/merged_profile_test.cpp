@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/analysis/profile/explained_change.hpp"
-#include "harness/analysis/profile/profile_summary.hpp"
+#include "harness/analysis/profile/explained_metrics.hpp"
+#include "harness/analysis/profile/profile_shares.hpp"
 #include "harness/base/error.hpp"
 #include "tests/unit/analysis/layered_profile.hpp"
 

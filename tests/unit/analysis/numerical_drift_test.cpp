@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/compare/numerical_drift.hpp"
-
 #include <gmock/gmock.h>
 
 #include "harness/analysis/compare/run_comparison.hpp"
+#include "harness/analysis/compare/untimed_metrics.hpp"
 #include "tests/support/result_rows.hpp"
 
 namespace plumb::analysis {

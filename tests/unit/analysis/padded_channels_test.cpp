@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "harness/analysis/whatif/what_if_rows.hpp"
+#include "harness/analysis/whatif/what_if.hpp"
 #include "tests/unit/analysis/row_builder.hpp"
 #include "tests/unit/analysis/what_if_questions.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"

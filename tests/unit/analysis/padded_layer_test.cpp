@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/limits/padded_layer.hpp"
-
 #include <gtest/gtest.h>
 
 #include <utility>
 #include <vector>
 
+#include "harness/analysis/limits/model_limits.hpp"
 #include "harness/model/key/spec_check.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
 

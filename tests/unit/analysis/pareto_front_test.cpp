@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/matrix/pareto_front.hpp"
-
 #include <gtest/gtest.h>
 
 #include <random>
 
+#include "harness/analysis/matrix/matrix.hpp"
 #include "tests/unit/analysis/matrix_runs.hpp"
 
 namespace plumb::analysis {

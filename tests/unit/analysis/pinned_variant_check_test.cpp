@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/qualify/pinned_variant_check.hpp"
-
 #include <gmock/gmock.h>
 
 #include <cmath>
+
+#include "harness/analysis/qualify/qualification.hpp"
 
 namespace plumb::analysis {
 namespace {

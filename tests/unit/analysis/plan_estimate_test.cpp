@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/bounds/plan_estimate.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/analysis/bounds/model_execution.hpp"
 #include "tests/unit/analysis/row_builder.hpp"
 
 namespace plumb::analysis {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/whatif/plan_saving.hpp"
-
 #include <gtest/gtest.h>
 
 #include <chrono>
+
+#include "harness/analysis/whatif/realised_saving.hpp"
 
 namespace plumb::analysis {
 namespace {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/bounds/process_pool.hpp"
-
 #include <gmock/gmock.h>
 
 #include "harness/analysis/bounds/host_agreement.hpp"
-#include "harness/results/host_pace.hpp"
+#include "harness/analysis/bounds/result_set.hpp"
+#include "harness/results/measurement.hpp"
 #include "tests/support/result_rows.hpp"
 
 namespace plumb::analysis {

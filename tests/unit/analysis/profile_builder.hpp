@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/analysis/profile/named_samples.hpp"
+#include "harness/analysis/profile/merged_profile.hpp"
 
 namespace plumb::analysis {
 

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <random>
 
-#include "harness/analysis/profile/profile_summary.hpp"
 #include "tests/unit/analysis/profile_builder.hpp"
 
 namespace plumb::analysis {

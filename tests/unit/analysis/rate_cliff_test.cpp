@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/limits/rate_cliff.hpp"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+
+#include "harness/analysis/limits/batch_curve.hpp"
 
 namespace plumb::analysis {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/analysis/profile/listed_code.hpp"
+#include "harness/analysis/profile/function_growth.hpp"
 #include "harness/analysis/profile/merged_profile.hpp"
 #include "harness/analysis/profile/profile_difference.hpp"
 #include "harness/analysis/profile/profile_shares.hpp"

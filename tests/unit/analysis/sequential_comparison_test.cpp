@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/compare/rounds/sequential_comparison.hpp"
-
 #include <gmock/gmock.h>
 
+#include "harness/analysis/compare/rounds/paired_comparison.hpp"
 #include "tests/support/noise_pairs.hpp"
 
 namespace plumb::analysis {

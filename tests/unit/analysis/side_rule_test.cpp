@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/bisect/side_rule.hpp"
 
 #include <gmock/gmock.h>
 

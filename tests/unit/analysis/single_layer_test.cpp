@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/bounds/single_layer.hpp"
-
+#include "harness/analysis/bounds/bounds.hpp"
 #include "tests/unit/analysis/row_builder.hpp"
 
 namespace plumb::analysis {

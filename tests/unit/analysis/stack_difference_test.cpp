@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/library/stack_difference.hpp"
-
 #include <gtest/gtest.h>
+
+#include "harness/analysis/library/engine_preview.hpp"
 
 namespace plumb::analysis {
 namespace {

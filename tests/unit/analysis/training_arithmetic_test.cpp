@@ -8,8 +8,6 @@
 #include <sstream>
 #include <string>
 
-#include "harness/analysis/training/gradient_exchange.hpp"
-#include "harness/analysis/training/last_batch.hpp"
 #include "harness/analysis/training/measured_step.hpp"
 #include "harness/analysis/training/sequence_packing.hpp"
 #include "harness/base/error.hpp"

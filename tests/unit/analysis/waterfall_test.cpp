@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/whatif/waterfall.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/analysis/whatif/what_if.hpp"
 #include "tests/unit/analysis/row_builder.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
 

@@ -7,9 +7,8 @@
 #include <set>
 #include <string>
 
-#include "harness/analysis/whatif/what_if_rows.hpp"
-#include "harness/model/graph/graph_memory.hpp"
-#include "harness/results/execution_mode.hpp"
+#include "harness/model/graph/graph.hpp"
+#include "harness/results/execution.hpp"
 #include "harness/rewrite/gradient/checkpointed_graph.hpp"
 #include "harness/rewrite/gradient/folded_norms.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"

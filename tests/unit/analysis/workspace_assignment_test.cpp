@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/micro_batch/workspace_assignment.hpp"
 
 #include <gmock/gmock.h>
 
@@ -8,7 +7,7 @@
 #include <limits>
 #include <random>
 
-#include "harness/analysis/micro_batch/batch_division.hpp"
+#include "harness/analysis/micro_batch/layer_division.hpp"
 
 namespace plumb::analysis {
 namespace {

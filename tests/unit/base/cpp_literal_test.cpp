@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/base/cpp_literal.hpp"
-
 #include <gtest/gtest.h>
+
+#include "harness/base/encoding.hpp"
 
 namespace plumb {
 namespace {

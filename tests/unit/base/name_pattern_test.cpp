@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/base/name_pattern.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "harness/base/name_match.hpp"
 
 namespace plumb {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/base/percent_encoding.hpp"
-
 #include <gmock/gmock.h>
+
+#include "harness/base/encoding.hpp"
 
 namespace plumb {
 namespace {

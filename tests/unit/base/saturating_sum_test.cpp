@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/base/saturating_sum.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
+
+#include "harness/base/units.hpp"
 
 namespace plumb {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/base/shell_word.hpp"
-
 #include <gtest/gtest.h>
 
 #include <vector>
+
+#include "harness/base/encoding.hpp"
 
 namespace plumb {
 namespace {

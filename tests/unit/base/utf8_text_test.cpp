@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/base/utf8_text.hpp"
-
 #include <gtest/gtest.h>
+
+#include "harness/base/encoding.hpp"
 
 namespace plumb {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/base/whole_file.hpp"
-
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
@@ -14,6 +12,7 @@
 #include <string>
 
 #include "harness/base/error.hpp"
+#include "harness/base/file_io.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace plumb {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/base/work_clock.hpp"
-
 #include <gtest/gtest.h>
+
+#include "harness/base/timestamp.hpp"
 
 namespace plumb {
 namespace {

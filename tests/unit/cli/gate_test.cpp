@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/cli/gate.hpp"
-
 #include <gmock/gmock.h>
+
+#include "harness/cli/baseline_check.hpp"
 
 namespace plumb::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "harness/base/error.hpp"
-#include "harness/session/run/suite_run_options.hpp"
+#include "harness/session/run/suite_run_setup.hpp"
 
 namespace plumb::cli {
 namespace {

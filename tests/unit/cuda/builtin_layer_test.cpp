@@ -8,8 +8,8 @@
 #include <set>
 
 #include "harness/base/error.hpp"
-#include "harness/model/key/quantized_product.hpp"
-#include "runners/cuda/exec/kernel_compiler.hpp"
+#include "harness/model/key/product_kind.hpp"
+#include "runners/cuda/exec/kernel_library.hpp"
 #include "runners/engine/bench/random_operands.hpp"
 #include "runners/engine/bench/verification.hpp"
 #include "runners/engine/number_formats.hpp"

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/cuda/dnn/convolution_graph.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <variant>
 
+#include "runners/cuda/dnn/convolution_variants.hpp"
 #include "runners/cuda/exec/index_space.hpp"
 
 namespace plumb::cuda {

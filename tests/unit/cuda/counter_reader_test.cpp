@@ -9,8 +9,8 @@
 #include <limits>
 
 #include "harness/base/error.hpp"
-#include "runners/cuda/observe/metric_host.hpp"
-#include "runners/cuda/observe/tensor_core_use.hpp"
+#include "runners/cuda/observe/kernel_attributes.hpp"
+#include "runners/cuda/observe/range_profiler.hpp"
 #include "tests/unit/cuda/vendor_memory.hpp"
 
 namespace plumb::cuda {

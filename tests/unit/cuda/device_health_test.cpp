@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/cuda/driver/device_health.hpp"
-
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -9,6 +7,7 @@
 #include <utility>
 
 #include "runners/cuda/driver/management_abi.hpp"
+#include "runners/cuda/driver/management_library.hpp"
 #include "runners/cuda/event_timer.hpp"
 #include "runners/cuda/observe/device_monitor.hpp"
 

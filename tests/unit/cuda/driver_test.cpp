@@ -12,8 +12,6 @@
 
 #include "harness/base/error.hpp"
 #include "runners/cuda/driver/device.hpp"
-#include "runners/cuda/driver/device_lock.hpp"
-#include "runners/cuda/driver/lost_context.hpp"
 #include "runners/cuda/driver/management_library.hpp"
 #include "tests/support/temporary_folder.hpp"
 

@@ -13,15 +13,12 @@
 #include <sstream>
 
 #include "harness/base/error.hpp"
-#include "harness/results/engine_promise.hpp"
+#include "harness/results/engine_choice.hpp"
+#include "runners/cuda/blas/blas_variants.hpp"
 #include "runners/cuda/blas/cublas_library.hpp"
-#include "runners/cuda/blas/gemm_variants.hpp"
-#include "runners/cuda/dnn/attention_gradient_graph.hpp"
 #include "runners/cuda/dnn/attention_variants.hpp"
-#include "runners/cuda/dnn/convolution_graph.hpp"
 #include "runners/cuda/dnn/convolution_variants.hpp"
-#include "runners/cuda/dnn/engine_attributes.hpp"
-#include "runners/cuda/dnn/norm_graph.hpp"
+#include "runners/cuda/dnn/norm_variants.hpp"
 #include "tests/unit/cuda/attention_keys.hpp"
 #include "tests/unit/cuda/vendor_memory.hpp"
 

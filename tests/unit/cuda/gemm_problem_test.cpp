@@ -4,8 +4,7 @@
 #include <cmath>
 #include <fstream>
 
-#include "runners/cuda/blas/gemv_problem.hpp"
-#include "runners/cuda/blas/product_plan.hpp"
+#include "runners/cuda/blas/lt_product.hpp"
 #include "runners/cuda/exec/index_space.hpp"
 #include "runners/engine/bench/random_operands.hpp"
 #include "runners/engine/bench/verification.hpp"

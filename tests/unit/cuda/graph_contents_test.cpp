@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "runners/cuda/driver/device_graph.hpp"
-#include "runners/cuda/driver/library_refusal.hpp"
+#include "runners/cuda/driver/device_stream.hpp"
+#include "runners/cuda/driver/dynamic_library.hpp"
 #include "runners/cuda/exec/kernel_launch.hpp"
 
 namespace plumb::cuda {

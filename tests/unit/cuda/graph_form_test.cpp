@@ -6,12 +6,10 @@
 
 #include "runners/cuda/builtin/builtin_layer.hpp"
 #include "runners/cuda/device_program.hpp"
-#include "runners/cuda/dnn/attention_gradient_graph.hpp"
 #include "runners/cuda/dnn/attention_variants.hpp"
-#include "runners/cuda/dnn/convolution_graph.hpp"
 #include "runners/cuda/dnn/convolution_variants.hpp"
 #include "runners/cuda/dnn/graph_variants.hpp"
-#include "runners/cuda/dnn/norm_graph.hpp"
+#include "runners/cuda/dnn/norm_variants.hpp"
 #include "runners/cuda/exec/index_space.hpp"
 #include "runners/engine/bench/random_operands.hpp"
 #include "runners/engine/bench/verification.hpp"

@@ -6,7 +6,7 @@
 #include <map>
 #include <stdexcept>
 
-#include "harness/model/key/quantized_product.hpp"
+#include "harness/model/key/product_kind.hpp"
 #include "runners/cuda/builtin/builtin_step.hpp"
 #include "runners/cuda/builtin/integer_variants.hpp"
 #include "runners/cuda/device_program.hpp"

@@ -3,7 +3,7 @@
 // engine with scales from an execution in f32, then by the plan's layouts, buffers and kernels.
 #include "runners/engine/exec/output_difference.hpp"
 #include "runners/engine/exec/ready_model.hpp"
-#include "runners/engine/exec/reference_model.hpp"
+#include "runners/engine/exec/reference_comparison.hpp"
 #include "tests/support/sample_model.hpp"
 #include "tests/unit/cuda/host_backend.hpp"
 #include "tests/unit/cuda/host_plan.hpp"

@@ -3,8 +3,7 @@
 // what our kernels do before and behind by those kernels on the host.
 #include "runners/cuda/builtin/integer_variants.hpp"
 
-#include "harness/model/key/quantized_product.hpp"
-#include "runners/cuda/builtin/integer_form.hpp"
+#include "harness/model/key/product_kind.hpp"
 #include "runners/cuda/exec/index_space.hpp"
 #include "runners/engine/bench/random_operands.hpp"
 #include "runners/engine/bench/verification.hpp"

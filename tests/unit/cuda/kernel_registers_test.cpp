@@ -13,7 +13,7 @@
 #include <string>
 
 #include "harness/base/error.hpp"
-#include "runners/cuda/exec/kernel_compiler.hpp"
+#include "runners/cuda/exec/kernel_library.hpp"
 #include "tests/support/nvidia_required.hpp"
 #include "tests/unit/cuda/builtin_layers.hpp"
 

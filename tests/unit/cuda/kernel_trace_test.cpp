@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/cuda/observe/kernel_trace.hpp"
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>

@@ -7,7 +7,7 @@
 
 #include "harness/base/error.hpp"
 #include "runners/cuda/dnn/legacy/legacy_execution.hpp"
-#include "runners/cuda/dnn/legacy/legacy_translation.hpp"
+#include "runners/cuda/dnn/legacy/legacy_variants.hpp"
 #include "runners/cuda/exec/index_space.hpp"
 
 namespace plumb::cuda {

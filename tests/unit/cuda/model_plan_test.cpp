@@ -9,11 +9,11 @@
 #include <cmath>
 
 #include "harness/model/onnx/onnx_reader.hpp"
-#include "runners/cuda/driver/library_refusal.hpp"
+#include "runners/cuda/driver/dynamic_library.hpp"
 #include "runners/cuda/exec/index_space.hpp"
-#include "runners/engine/exec/constant_folding.hpp"
-#include "runners/engine/exec/model_inputs.hpp"
-#include "runners/engine/exec/reference_model.hpp"
+#include "runners/engine/exec/computed_constants.hpp"
+#include "runners/engine/exec/reference_comparison.hpp"
+#include "runners/engine/exec/requested_model.hpp"
 #include "tests/unit/cuda/host_plan.hpp"
 
 namespace plumb::cuda {

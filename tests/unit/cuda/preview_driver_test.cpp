@@ -10,11 +10,9 @@
 #include <string>
 
 #include "harness/base/error.hpp"
-#include "harness/results/engine_promise.hpp"
+#include "harness/results/engine_choice.hpp"
 #include "runners/cuda/dnn/engine_query.hpp"
-#include "runners/cuda/dnn/product_graph.hpp"
 #include "runners/cuda/driver/driver.hpp"
-#include "runners/cuda/driver/preview_library.hpp"
 #include "runners/cuda/exec/index_space.hpp"
 #include "tests/unit/cuda/vendor_memory.hpp"
 

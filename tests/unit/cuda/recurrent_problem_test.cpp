@@ -8,9 +8,9 @@
 #include <map>
 
 #include "harness/base/error.hpp"
-#include "runners/cuda/dnn/legacy/recurrent_execution.hpp"
+#include "runners/cuda/dnn/legacy/recurrent_variants.hpp"
 #include "runners/cuda/exec/index_space.hpp"
-#include "runners/cuda/exec/stream_plan.hpp"
+#include "runners/cuda/model_program.hpp"
 #include "runners/engine/bench/random_operands.hpp"
 #include "runners/engine/bench/verification.hpp"
 #include "runners/engine/number_formats.hpp"

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "harness/base/error.hpp"
-#include "runners/cuda/blas/algorithm_text.hpp"
+#include "runners/cuda/blas/lt_product.hpp"
 #include "runners/cuda/reproducer/reproduce.hpp"
 
 namespace plumb::cuda {

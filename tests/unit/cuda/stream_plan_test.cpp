@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/cuda/exec/stream_plan.hpp"
-
+#include "runners/cuda/model_program.hpp"
 #include "runners/cuda/replay_clock.hpp"
 
 namespace plumb::cuda {

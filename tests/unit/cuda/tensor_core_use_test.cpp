@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/cuda/observe/tensor_core_use.hpp"
-
 #include <gtest/gtest.h>
 
 #include "runners/cuda/driver/cublas_abi.hpp"
+#include "runners/cuda/observe/kernel_attributes.hpp"
 
 namespace plumb::cuda {
 namespace {

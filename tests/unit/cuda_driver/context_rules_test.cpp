@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "harness/base/error.hpp"
-#include "runners/cuda/exec/kernel_compiler.hpp"
+#include "runners/cuda/exec/kernel_library.hpp"
 #include "runners/engine/number_formats.hpp"
 #include "tests/unit/cuda_driver/stand_in_device.hpp"
 

@@ -2,7 +2,6 @@
 // The clocks of layers and of a model's steps, by the stand-in's scripted clock.
 #include "runners/cuda/replay_clock.hpp"
 
-#include "runners/cuda/step_clock.hpp"
 #include "tests/unit/cuda_driver/stand_in_device.hpp"
 
 namespace plumb::stand_in {

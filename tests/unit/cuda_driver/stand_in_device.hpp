@@ -6,8 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "runners/cuda/driver/device_context.hpp"
-#include "runners/cuda/driver/device_graph.hpp"
+#include "runners/cuda/driver/device.hpp"
 #include "runners/cuda/driver/device_memory.hpp"
 #include "runners/cuda/driver/device_stream.hpp"
 #include "tests/support/cuda_driver/control.hpp"

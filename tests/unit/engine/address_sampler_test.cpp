@@ -20,7 +20,6 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
-#include "runners/engine/profile/mapped_code.hpp"
 
 namespace plumb::results {
 

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/exec/branch_schedule.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "runners/engine/exec/memory_plan.hpp"
+#include "runners/engine/exec/step_order.hpp"
 #include "runners/engine/random_stream.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/bench/cache_rotation.hpp"
-
 #include <gtest/gtest.h>
+
+#include "runners/engine/bench/program_region.hpp"
 
 namespace plumb::engine {
 namespace {

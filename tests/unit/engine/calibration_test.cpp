@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/service/calibration.hpp"
-
 #include <gtest/gtest.h>
 
 #include <optional>
 
 #include "harness/worker/protocol/device_clock.hpp"
+#include "runners/engine/service/backend_service.hpp"
 #include "runners/engine/service/processor_peak.hpp"
 #include "tests/unit/engine/scripted_backend.hpp"
 

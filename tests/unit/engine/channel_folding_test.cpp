@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/exec/channel_folding.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "harness/base/error.hpp"
+#include "runners/engine/exec/computed_constants.hpp"
 #include "runners/engine/number_formats.hpp"
 
 namespace plumb::engine {

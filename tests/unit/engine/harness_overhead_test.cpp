@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/bench/harness_overhead.hpp"
-
 #include <gtest/gtest.h>
+
+#include "runners/engine/bench/layer_timing.hpp"
 
 namespace plumb::engine {
 namespace {

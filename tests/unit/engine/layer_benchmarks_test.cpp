@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/bench/layer_benchmarks.hpp"
-
 #include <benchmark/benchmark.h>
 #include <gmock/gmock.h>
 
 #include "harness/base/error.hpp"
+#include "runners/engine/bench/benchmark_program.hpp"
 #include "tests/unit/engine/scripted_backend.hpp"
 
 namespace plumb::engine {

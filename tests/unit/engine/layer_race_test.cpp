@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/bench/layer_race.hpp"
-
 #include <gmock/gmock.h>
+
+#include "runners/engine/bench/layer_measurement.hpp"
 
 namespace plumb::engine {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/results/host_pace.hpp"
+#include "harness/results/measurement.hpp"
 #include "tests/unit/engine/listed_monitor.hpp"
 
 namespace plumb::engine {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "runners/engine/bench/block_monitor.hpp"
+#include "runners/engine/bench/layer_timing.hpp"
 
 namespace plumb::engine {
 

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "harness/model/graph/graph_memory.hpp"
+#include "harness/model/graph/graph.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
 #include "harness/rewrite/types/typed_graph.hpp"
-#include "runners/engine/exec/reference_model.hpp"
+#include "runners/engine/exec/reference_comparison.hpp"
 #include "runners/engine/number_formats.hpp"
 #include "runners/engine/reference/reference.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/exec/memory_limit.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <new>
 #include <vector>
+
+#include "runners/engine/exec/own_process.hpp"
 
 namespace plumb::engine {
 namespace {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/exec/memory_plan.hpp"
-
 #include <algorithm>
 
+#include "runners/engine/exec/step_order.hpp"
 #include "runners/engine/random_stream.hpp"
 
 namespace plumb::engine {

@@ -8,8 +8,8 @@
 
 #include <span>
 
-#include "harness/measure/section_interval.hpp"
-#include "harness/results/labels/run_marks.hpp"
+#include "harness/measure/sample_summary.hpp"
+#include "harness/results/labels/run_labels.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/unit/engine/listed_monitor.hpp"
 #include "tests/unit/engine/scripted_backend.hpp"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/profile/model_samples.hpp"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +10,8 @@
 #include <fstream>
 
 #include "harness/base/error.hpp"
-#include "runners/engine/profile/mapped_code.hpp"
+#include "runners/engine/profile/address_sampler.hpp"
+#include "runners/engine/profile/profiled_model.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/unit/engine/scripted_backend.hpp"
 

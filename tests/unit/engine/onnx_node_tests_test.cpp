@@ -3,7 +3,7 @@
 
 #include <iostream>
 
-#include "runners/engine/exec/reference_model.hpp"
+#include "runners/engine/exec/reference_comparison.hpp"
 #include "runners/engine/reference/reference.hpp"
 
 namespace plumb::engine {

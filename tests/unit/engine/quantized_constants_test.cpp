@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/exec/quantized_constants.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runners/engine/exec/computed_constants.hpp"
 #include "runners/engine/number_formats.hpp"
 
 namespace plumb::engine {

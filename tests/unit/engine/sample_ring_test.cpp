@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/profile/sample_ring.hpp"
-
 #include <gtest/gtest.h>
 
 #include <thread>
 #include <vector>
+
+#include "runners/engine/profile/signalled_samples.hpp"
 
 namespace plumb::engine {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/plan/step_buffers.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "runners/engine/plan/model_plan.hpp"
 
 namespace plumb::engine {
 namespace {

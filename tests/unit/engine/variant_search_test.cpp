@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/exec/variant_search.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "runners/engine/exec/ready_model.hpp"
 
 namespace plumb::engine {
 namespace {

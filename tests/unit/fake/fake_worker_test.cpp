@@ -10,8 +10,8 @@
 #include <string>
 
 #include "harness/base/error.hpp"
-#include "harness/worker/client/worker_finder.hpp"
 #include "harness/worker/client/worker_process.hpp"
+#include "harness/worker/client/worker_start.hpp"
 #include "runners/fake/fake_service.hpp"
 #include "tests/support/temporary_folder.hpp"
 

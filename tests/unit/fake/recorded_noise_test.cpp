@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/fake/recorded_noise.hpp"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
 
 #include "harness/base/error.hpp"
+#include "runners/fake/fake_script.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace plumb::fake {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/importers/imported_date.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "harness/importers/imported_run.hpp"
 
 namespace plumb::importers {
 namespace {

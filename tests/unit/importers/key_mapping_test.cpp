@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/importers/key_mapping.hpp"
 
 #include <gmock/gmock.h>
 
 #include "harness/importers/imported_run.hpp"
-#include "harness/results/labels/external_name.hpp"
+#include "harness/results/labels/run_labels.hpp"
 #include "tests/unit/importers/import_fault.hpp"
 
 namespace plumb::importers {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/loadgen/arrival_schedule.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
+
+#include "harness/loadgen/query_schedule.hpp"
 
 namespace plumb::loadgen {
 namespace {

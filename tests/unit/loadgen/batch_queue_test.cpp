@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/loadgen/batch_queue.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "harness/loadgen/batching.hpp"
 
 namespace plumb::loadgen {
 namespace {

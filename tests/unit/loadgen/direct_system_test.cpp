@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/loadgen/direct_system.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <stdexcept>
 
 #include "harness/base/error.hpp"
+#include "harness/loadgen/batching.hpp"
 #include "harness/loadgen/load_generator.hpp"
 #include "runners/fake/scripted_load.hpp"
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/loadgen/dynamic_batcher.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +8,7 @@
 #include <stdexcept>
 
 #include "harness/base/error.hpp"
+#include "harness/loadgen/batching.hpp"
 #include "harness/loadgen/load_generator.hpp"
 
 namespace plumb::loadgen {

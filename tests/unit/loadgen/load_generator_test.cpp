@@ -9,8 +9,7 @@
 #include <random>
 
 #include "harness/base/error.hpp"
-#include "harness/loadgen/arrival_schedule.hpp"
-#include "harness/loadgen/sample_picker.hpp"
+#include "harness/loadgen/query_schedule.hpp"
 #include "runners/fake/scripted_load.hpp"
 
 namespace plumb::loadgen {

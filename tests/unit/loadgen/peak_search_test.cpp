@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/loadgen/peak_search.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "harness/base/error.hpp"
+#include "harness/loadgen/budgeted_load.hpp"
 #include "runners/fake/scripted_load.hpp"
 
 namespace plumb::loadgen {

@@ -2,10 +2,10 @@
 // The numbers were recorded from MLCommons' LoadGen 6.0.17: a data set of 60 samples, 50 of them
 // loaded, and the seeds of round v6.1. tests/integration/mlperf_logs_test.py compares with the
 // LoadGen that is installed.
-#include "harness/loadgen/sample_picker.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "harness/loadgen/query_schedule.hpp"
 
 namespace plumb::loadgen {
 namespace {

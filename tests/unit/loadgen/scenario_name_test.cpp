@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/loadgen/scenario_name.hpp"
-
 #include <gtest/gtest.h>
+
+#include "harness/loadgen/load_settings.hpp"
 
 namespace plumb::loadgen {
 namespace {

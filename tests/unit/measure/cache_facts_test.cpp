@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/measure/cache_facts.hpp"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <fstream>
 #include <string>
+
+#include "harness/measure/cpu_facts.hpp"
 
 namespace plumb::measure {
 namespace {

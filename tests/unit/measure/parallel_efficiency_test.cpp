@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/measure/parallel_efficiency.hpp"
-
 #include <gtest/gtest.h>
 #include <sched.h>
 
 #include <algorithm>
 #include <thread>
+
+#include "harness/measure/cpu_facts.hpp"
 
 namespace plumb::measure {
 namespace {

@@ -7,8 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "harness/measure/own_clock.hpp"
-
 namespace plumb::measure {
 namespace {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/measure/section_interval.hpp"
-
 #include <gtest/gtest.h>
 
 #include <array>
 #include <random>
 #include <vector>
+
+#include "harness/measure/sample_summary.hpp"
 
 namespace plumb::measure {
 namespace {

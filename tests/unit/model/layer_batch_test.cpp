@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/model/key/layer_batch.hpp"
-
 #include <gtest/gtest.h>
+
+#include "harness/model/key/layer_spec.hpp"
 
 namespace plumb::model {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/onednn/exec/buffer_block.hpp"
-
 #include <gtest/gtest.h>
 
 #include <array>
@@ -8,6 +6,8 @@
 #include <limits>
 #include <new>
 #include <vector>
+
+#include "runners/onednn/exec/plan_slot.hpp"
 
 namespace plumb::onednn {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
-#include "harness/model/graph/graph_memory.hpp"
+#include "harness/model/graph/graph.hpp"
 #include "harness/rewrite/gradient/checkpointed_graph.hpp"
 #include "runners/engine/exec/mode_graph.hpp"
 #include "tests/unit/onednn/executed_steps.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
-#include "harness/model/key/layer_batch.hpp"
+#include "harness/model/key/layer_spec.hpp"
 #include "harness/results/division/divided_variant.hpp"
 #include "runners/engine/bench/random_operands.hpp"
 #include "runners/engine/bench/verification.hpp"

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <iterator>
 
-#include "harness/model/onnx/weight_stream.hpp"
-#include "runners/engine/exec/step_inputs.hpp"
+#include "harness/model/onnx/weights.hpp"
+#include "runners/engine/exec/requested_model.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
 
 namespace plumb::onednn {

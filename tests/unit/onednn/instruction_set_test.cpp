@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/onednn/exec/instruction_set.hpp"
-
 #include <gtest/gtest.h>
+
+#include "runners/onednn/exec/machine.hpp"
 
 namespace plumb::onednn {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "harness/rewrite/quantized_graph.hpp"
 #include "runners/engine/exec/output_difference.hpp"
-#include "runners/engine/exec/reference_model.hpp"
+#include "runners/engine/exec/reference_comparison.hpp"
 #include "runners/onednn/layers/integer_operands.hpp"
 #include "runners/onednn/onednn_backend.hpp"
 #include "tests/unit/onednn/sample_model.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/model/key/layer_key.hpp"
+#include "harness/model/key/layer_spec.hpp"
 #include "harness/model/key/tensor.hpp"
 #include "harness/worker/protocol/backend.hpp"
 

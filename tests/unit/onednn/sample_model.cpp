@@ -9,9 +9,9 @@
 
 #include "harness/model/onnx/onnx_reader.hpp"
 #include "harness/model/onnx/weights.hpp"
-#include "runners/engine/exec/constant_folding.hpp"
-#include "runners/engine/exec/model_inputs.hpp"
-#include "runners/engine/exec/reference_model.hpp"
+#include "runners/engine/exec/computed_constants.hpp"
+#include "runners/engine/exec/reference_comparison.hpp"
+#include "runners/engine/exec/requested_model.hpp"
 #include "runners/onednn/onednn_backend.hpp"
 
 namespace plumb::onednn {

@@ -4,7 +4,7 @@
 #include <iostream>
 #include <map>
 
-#include "harness/suite/shapes_file.hpp"
+#include "harness/suite/suite.hpp"
 #include "runners/onednn/onednn_backend.hpp"
 
 namespace plumb::onednn {

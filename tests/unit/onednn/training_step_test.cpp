@@ -20,7 +20,6 @@
 #include "runners/engine/exec/mode_graph.hpp"
 #include "runners/engine/exec/ready_model.hpp"
 #include "runners/engine/exec/reference_comparison.hpp"
-#include "runners/engine/exec/step_rounding.hpp"
 #include "runners/engine/number_formats.hpp"
 #include "runners/onednn/exec/openmp_threads.hpp"
 #include "runners/onednn/onednn_backend.hpp"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/onnxruntime/session_log.hpp"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "runners/onnxruntime/library.hpp"
 #include "runners/onnxruntime/nodes/onnx_model.hpp"
-#include "runners/onnxruntime/session_program.hpp"
+#include "runners/onnxruntime/session.hpp"
 #include "tests/unit/onnxruntime/real_library.hpp"
 
 namespace plumb::onnxruntime {

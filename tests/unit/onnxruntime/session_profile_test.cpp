@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/onnxruntime/session_profile.hpp"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
 #include <string>
+
+#include "runners/onnxruntime/session.hpp"
 
 namespace plumb::onnxruntime {
 namespace {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/onnxruntime/session_program.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "harness/base/error.hpp"
 #include "runners/engine/bench/random_operands.hpp"
 #include "runners/engine/bench/verification.hpp"
+#include "runners/onnxruntime/session.hpp"
 #include "tests/unit/onnxruntime/real_library.hpp"
 
 namespace plumb::onnxruntime {

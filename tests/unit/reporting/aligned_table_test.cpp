@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/document/aligned_table.hpp"
-
 #include <sstream>
+
+#include "reporting/document/page.hpp"
 
 namespace plumb::reporting {
 namespace {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/prometheus/host_metrics.hpp"
-
 #include <gmock/gmock.h>
 #include <prometheus/text_serializer.h>
 
 #include <sstream>
 
-#include "reporting/content/store/hosts_page.hpp"
+#include "reporting/content/store/store_pages.hpp"
+#include "reporting/prometheus/metric_families.hpp"
 #include "tests/unit/reporting/sample_report.hpp"
 
 namespace plumb::reporting {

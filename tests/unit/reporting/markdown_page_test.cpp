@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/formats/markdown_page.hpp"
-
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "reporting/formats/text_page.hpp"
 #include "tests/unit/reporting/sample_report.hpp"
 
 namespace plumb::reporting {

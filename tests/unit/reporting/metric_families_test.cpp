@@ -6,7 +6,7 @@
 
 #include <set>
 
-#include "reporting/prometheus/label_text.hpp"
+#include "reporting/prometheus/gauge_family.hpp"
 #include "tests/support/result_rows.hpp"
 #include "tests/unit/reporting/sample_report.hpp"
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/prometheus/open_metrics.hpp"
-
 #include <gmock/gmock.h>
 
 #include <sstream>
 
 #include "harness/base/error.hpp"
+#include "reporting/prometheus/metric_families.hpp"
 #include "tests/unit/reporting/sample_report.hpp"
 
 namespace plumb::reporting {

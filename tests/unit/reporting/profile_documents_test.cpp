@@ -8,8 +8,7 @@
 #include <sstream>
 
 #include "harness/analysis/profile/profile_json.hpp"
-#include "reporting/content/profile/code_listing_document.hpp"
-#include "reporting/content/samples/listing_content.hpp"
+#include "reporting/content/samples/profile_content.hpp"
 #include "reporting/content/samples/profile_files.hpp"
 #include "tests/support/sample_profile.hpp"
 #include "tests/unit/analysis/profile_builder.hpp"

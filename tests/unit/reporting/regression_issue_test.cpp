@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/content/review/regression_issue.hpp"
 
 #include <gmock/gmock.h>
 

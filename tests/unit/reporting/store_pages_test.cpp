@@ -5,7 +5,7 @@
 
 #include <sstream>
 
-#include "reporting/content/comparison/comparison_page.hpp"
+#include "reporting/content/comparison/comparison_report.hpp"
 #include "tests/unit/reporting/sample_report.hpp"
 
 namespace plumb::reporting {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/results/attributes.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
+#include "harness/results/measurement.hpp"
 #include "harness/results/results_json.hpp"
 
 namespace plumb::results {

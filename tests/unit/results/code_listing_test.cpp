@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "harness/base/error.hpp"
-#include "harness/results/profile/listing_json.hpp"
+#include "harness/results/profile/profile_json.hpp"
 #include "tests/support/sample_profile.hpp"
 
 namespace plumb::results {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/results/labels/commit_link.hpp"
-
 #include <gtest/gtest.h>
 
 #include "harness/base/error.hpp"
+#include "harness/results/labels/run_labels.hpp"
 
 namespace plumb::results {
 namespace {

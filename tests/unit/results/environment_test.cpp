@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/results/environment.hpp"
-
 #include <gtest/gtest.h>
+
+#include "harness/results/run.hpp"
 
 namespace plumb::results {
 namespace {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/results/execution_mode.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "harness/base/error.hpp"
+#include "harness/results/execution.hpp"
 
 namespace plumb::results {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/results/outcome.hpp"
-
 #include <gtest/gtest.h>
+
+#include "harness/results/measurement.hpp"
 
 namespace plumb::results {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/results/labels/run_marks.hpp"
-
 #include <gtest/gtest.h>
+
+#include "harness/results/labels/run_labels.hpp"
 
 namespace plumb::results {
 namespace {

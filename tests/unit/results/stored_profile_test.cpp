@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/results/profile/stored_profile.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "harness/base/error.hpp"
+#include "harness/results/profile/named_profile.hpp"
 #include "harness/results/profile/profile_codec.hpp"
 #include "harness/results/profile/profile_json.hpp"
 #include "tests/support/sample_profile.hpp"

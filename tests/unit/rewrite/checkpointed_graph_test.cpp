@@ -10,7 +10,7 @@
 #include <set>
 #include <vector>
 
-#include "harness/model/graph/graph_memory.hpp"
+#include "harness/model/graph/graph.hpp"
 #include "harness/model/onnx/onnx_reader.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
 #include "suites/zoo/zoo.hpp"

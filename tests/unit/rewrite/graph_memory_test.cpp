@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/model/graph/graph_memory.hpp"
-
 #include <gtest/gtest.h>
 
+#include "harness/model/graph/graph.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/serve/listen_address.hpp"
-
 #include <gmock/gmock.h>
 
 #include "harness/base/error.hpp"
+#include "harness/serve/http_server.hpp"
 
 namespace plumb::serve {
 namespace {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/serve/push_gateway.hpp"
-
 #include <gmock/gmock.h>
 
 #include "harness/base/error.hpp"
+#include "harness/serve/web_request.hpp"
 
 namespace plumb::serve {
 namespace {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/serve/triage_request.hpp"
-
 #include <gmock/gmock.h>
 
 #include "harness/base/error.hpp"
+#include "harness/serve/web_pages.hpp"
 
 namespace plumb::serve {
 namespace {

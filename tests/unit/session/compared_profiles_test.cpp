@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/session/study/compared_profiles.hpp"
-
 #include <gmock/gmock.h>
 
 #include "harness/analysis/compare/model_comparison.hpp"
 #include "harness/results/series/series_name.hpp"
+#include "harness/session/study/paired_profiles.hpp"
 #include "tests/unit/session/profiled_models.hpp"
 
 namespace plumb::session {

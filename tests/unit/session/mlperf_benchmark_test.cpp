@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/session/mlperf/mlperf_benchmark.hpp"
-
 #include <gmock/gmock.h>
+
+#include "harness/session/mlperf/mlperf_submission.hpp"
 
 namespace plumb::session {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/session/mlperf/mlperf_training_log.hpp"
-
 #include <gtest/gtest.h>
 
 #include <map>
@@ -8,6 +6,7 @@
 #include <sstream>
 #include <string>
 
+#include "harness/session/mlperf/mlperf_logs.hpp"
 #include "suites/zoo/zoo.hpp"
 
 namespace plumb::session {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "harness/base/error.hpp"
-#include "harness/session/work/model_source.hpp"
+#include "harness/session/work/session_context.hpp"
 
 namespace plumb::session {
 

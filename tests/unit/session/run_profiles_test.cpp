@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "harness/base/timestamp.hpp"
-#include "harness/results/profile/stored_profile.hpp"
+#include "harness/results/profile/named_profile.hpp"
 #include "tests/unit/session/profiled_models.hpp"
 
 namespace plumb::session {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/session/run/scenario_loads.hpp"
-
 #include <gmock/gmock.h>
 
 #include "harness/base/error.hpp"
+#include "harness/session/run/scenario_runs.hpp"
 
 namespace plumb::session {
 namespace {

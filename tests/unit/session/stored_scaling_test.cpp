@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/session/stored/stored_scaling.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "harness/session/stored/run_analysis.hpp"
 #include "tests/support/result_rows.hpp"
 #include "tests/support/temporary_folder.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "harness/stacks/stack_contents.hpp"
+#include "harness/stacks/stack_probe.hpp"
 
 namespace plumb::stacks {
 namespace {

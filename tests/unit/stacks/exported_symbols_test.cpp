@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "harness/base/error.hpp"
-#include "harness/stacks/stack_contents.hpp"
+#include "harness/stacks/stack_probe.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace plumb::stacks {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/stacks/package_source.hpp"
+#include "harness/stacks/installer.hpp"
 
 namespace plumb::stacks {
 namespace {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/stats/creep.hpp"
-
 #include <gtest/gtest.h>
 
+#include "harness/stats/series_change.hpp"
 #include "tests/support/noise_series.hpp"
 
 namespace plumb::stats {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/stats/segmentation_score.hpp"
-
 #include <gtest/gtest.h>
+
+#include "harness/stats/segmentation.hpp"
 
 namespace plumb::stats {
 namespace {

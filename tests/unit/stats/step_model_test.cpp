@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/stats/step_model.hpp"
-
 #include <gmock/gmock.h>
 
 #include <cmath>
 #include <random>
+
+#include "harness/stats/segmentation.hpp"
 
 namespace plumb::stats {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/stats/student_t.hpp"
-
 #include <gtest/gtest.h>
 
 #include <limits>
+
+#include "harness/stats/means.hpp"
 
 namespace plumb::stats {
 namespace {

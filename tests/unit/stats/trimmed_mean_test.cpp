@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/stats/trimmed_mean.hpp"
-
 #include <gmock/gmock.h>
 
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <random>
+
+#include "harness/stats/means.hpp"
 
 namespace plumb::stats {
 namespace {

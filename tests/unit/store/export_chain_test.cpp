@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/store/export_chain.hpp"
-
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "harness/base/error.hpp"
+#include "harness/store/export_line.hpp"
 
 namespace plumb::store {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/base/error.hpp"
-#include "harness/store/files/lease_file.hpp"
+#include "harness/store/files/store_files.hpp"
 #include "harness/store/store.hpp"
 #include "tests/support/result_rows.hpp"
 #include "tests/support/temporary_folder.hpp"

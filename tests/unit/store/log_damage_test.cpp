@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/store/files/log_damage.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -9,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "harness/store/files/store_files.hpp"
 #include "harness/store/store.hpp"
 #include "tests/support/result_rows.hpp"
 #include "tests/support/temporary_folder.hpp"

@@ -17,7 +17,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/results/results_json.hpp"
-#include "harness/store/files/log_damage.hpp"
+#include "harness/store/files/store_files.hpp"
 #include "harness/store/store.hpp"
 #include "tests/support/result_rows.hpp"
 #include "tests/support/temporary_folder.hpp"

@@ -9,7 +9,6 @@
 #include "harness/store/content_hash.hpp"
 #include "harness/store/migration.hpp"
 #include "harness/store/sqlite/sqlite_connection.hpp"
-#include "harness/store/sqlite/sqlite_statement.hpp"
 #include "harness/store/store.hpp"
 #include "harness/store/tables/measurement_row.hpp"
 #include "harness/store/tables/run_table.hpp"

@@ -7,8 +7,8 @@
 
 #include "harness/base/error.hpp"
 #include "harness/results/results_json.hpp"
-#include "harness/store/server_away.hpp"
-#include "harness/store/spool/spool_sync.hpp"
+#include "harness/store/damage.hpp"
+#include "harness/store/spool/spool_file.hpp"
 #include "harness/store/spool/spooled_store.hpp"
 #include "harness/store/sqlite/sqlite_connection.hpp"
 #include "tests/support/result_rows.hpp"

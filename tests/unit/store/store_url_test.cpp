@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "harness/base/error.hpp"
-#include "harness/store/server_away.hpp"
+#include "harness/store/damage.hpp"
 #include "harness/store/store.hpp"
 #include "tests/support/temporary_folder.hpp"
 

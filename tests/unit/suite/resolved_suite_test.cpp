@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "harness/base/path_text.hpp"
+#include "harness/base/encoding.hpp"
 #include "harness/suite/suite.hpp"
 #include "tests/unit/suite/suite_folder.hpp"
 

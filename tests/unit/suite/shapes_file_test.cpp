@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/suite/shapes_file.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/suite/suite.hpp"
 #include "tests/unit/suite/suite_folder.hpp"
 
 namespace plumb::suite {

@@ -4,8 +4,8 @@
 
 #include <limits>
 
-#include "harness/results/host_pace.hpp"
-#include "harness/worker/protocol/protocol_error.hpp"
+#include "harness/results/measurement.hpp"
+#include "harness/worker/protocol/frame_channel.hpp"
 #include "tests/unit/worker/carried_value.hpp"
 
 namespace plumb::worker {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "harness/worker/protocol/protocol_error.hpp"
+#include "harness/worker/protocol/frame_channel.hpp"
 #include "tests/unit/worker/carried_value.hpp"
 
 namespace plumb::worker {

@@ -11,8 +11,6 @@
 #include <string>
 #include <thread>
 
-#include "harness/worker/protocol/protocol_error.hpp"
-
 namespace plumb::worker {
 namespace {
 

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "harness/results/sample_codec.hpp"
-#include "harness/worker/protocol/protocol_error.hpp"
+#include "harness/worker/protocol/frame_channel.hpp"
 #include "tests/unit/worker/carried_value.hpp"
 
 namespace plumb::worker {

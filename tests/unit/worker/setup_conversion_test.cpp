@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/worker/protocol/protocol_error.hpp"
+#include "harness/worker/protocol/frame_channel.hpp"
 #include "harness/worker/protocol/worker_setup.hpp"
 #include "tests/unit/worker/carried_value.hpp"
 

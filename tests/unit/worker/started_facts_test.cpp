@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/worker/client/started_facts.hpp"
-
 #include <gmock/gmock.h>
 
 #include <array>
@@ -10,6 +8,7 @@
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
 #include "harness/worker/client/worker_process.hpp"
+#include "harness/worker/client/worker_start.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace plumb::worker {

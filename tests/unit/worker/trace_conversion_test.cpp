@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "harness/worker/protocol/protocol_error.hpp"
+#include "harness/worker/protocol/frame_channel.hpp"
 #include "tests/unit/worker/carried_value.hpp"
 
 namespace plumb::worker {

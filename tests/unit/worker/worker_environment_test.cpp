@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/worker/client/worker_environment.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "harness/worker/client/worker_start.hpp"
 
 namespace plumb::worker {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/worker/client/worker_finder.hpp"
-
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,6 +7,7 @@
 #include <fstream>
 
 #include "harness/base/error.hpp"
+#include "harness/worker/client/worker_start.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace plumb::worker {

@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
-#include "harness/base/file_descriptor.hpp"
+#include "harness/base/file_io.hpp"
 #include "harness/worker/protocol/protocol_conversion.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/unit/worker/worker_process_fixture.hpp"

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/model/onnx/weight_role.hpp"
-
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
+#include "harness/model/onnx/weights.hpp"
 #include "suites/zoo/graph_builder.hpp"
 #include "suites/zoo/zoo.hpp"
 

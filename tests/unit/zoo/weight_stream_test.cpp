@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/model/onnx/weight_stream.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "harness/model/onnx/weights.hpp"
 
 namespace plumb::zoo {
 namespace {

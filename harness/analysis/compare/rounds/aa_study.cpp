@@ -14,7 +14,7 @@
 #include "harness/analysis/compare/minimum_effect.hpp"
 #include "harness/analysis/compare/rounds/paired_comparison.hpp"
 #include "harness/base/error.hpp"
-#include "harness/stats/student_t.hpp"
+#include "harness/stats/means.hpp"
 
 namespace plumb::analysis {
 namespace {

@@ -9,10 +9,10 @@
 #include <set>
 #include <utility>
 
-#include "harness/analysis/compare/comparison_verdict.hpp"
+#include "harness/analysis/compare/comparison_result.hpp"
 #include "harness/analysis/compare/process_deviation.hpp"
 #include "harness/results/series/series_name.hpp"
-#include "harness/stats/trimmed_mean.hpp"
+#include "harness/stats/means.hpp"
 
 namespace plumb::analysis {
 namespace {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/analysis/bounds/process_pool.hpp"
-#include "harness/analysis/compare/comparison_verdict.hpp"
+#include "harness/analysis/bounds/result_set.hpp"
+#include "harness/analysis/compare/comparison_result.hpp"
 #include "harness/results/series/series_name.hpp"
 
 namespace plumb::analysis {

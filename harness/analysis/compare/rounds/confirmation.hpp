@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "harness/analysis/compare/rounds/round_comparison.hpp"
-#include "harness/analysis/compare/rounds/round_evidence.hpp"
 #include "harness/analysis/compare/run_comparison.hpp"
 #include "harness/results/paired_round.hpp"
 

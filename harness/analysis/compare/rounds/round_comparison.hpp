@@ -1,16 +1,95 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <set>
 #include <span>
+#include <string>
 #include <vector>
 
-#include "harness/analysis/compare/rounds/control_drift.hpp"
-#include "harness/analysis/compare/rounds/round_evidence.hpp"
-#include "harness/analysis/compare/rounds/sequential_comparison.hpp"
+#include "harness/analysis/compare/finding.hpp"
+#include "harness/analysis/compare/rounds/paired_comparison.hpp"
 #include "harness/results/paired_round.hpp"
 
 namespace plumb::analysis {
+
+/// Metric of a qualification: a model in one mode, or a layer.
+struct QualifiedMetric {
+  std::string subject;  ///< subject_of() the model; of a layer, its key
+  std::string mode;     ///< "plain", "fusion"; empty: a layer
+  MetricComparison test;
+  std::string baseline_variant;           ///< a layer's, as the library chose it
+  std::string candidate_variant;          ///< likewise
+  std::vector<double> baseline_seconds;   ///< one per round, in the order measured
+  std::vector<double> candidate_seconds;  ///< likewise; the same rounds
+  std::size_t screening_pairs = 0;        ///< number of these rounds, from the first on
+  std::size_t decided_at = 0;             ///< pairs, at the look that decided; 0: none did
+  std::vector<std::string> models;        ///< subjects that a layer occurs in
+  std::string place;                      ///< of a layer: "conv1 of lenet, and 2 more"
+  PinnedVariantCheck replay;              ///< of a regressed layer
+  std::string waived_by;                  ///< the reason of the waiver that covers it; empty: none
+};
+
+/// Control, measured in every process and independent of the libraries under test.
+struct QualifiedControl {
+  std::string name;  ///< "floor", "product", "copy"
+  MetricComparison test;
+  std::vector<double> baseline_seconds;  ///< one per round
+  std::vector<double> candidate_seconds;
+  bool moved = false;  ///< the machine was not the same for both sides
+};
+
+/// Control of the comparison itself: how often pairs of a run differ from other pairs of it.
+struct AlarmControl {
+  static constexpr std::size_t kMinTests = 20;  ///< fewer may all move together
+
+  std::size_t tests = 0;
+  std::size_t alarms = 0;
+  double level = 0.05;  ///< of each test
+  double low = 0.0;     ///< of the rate, 95% (Clopper and Pearson)
+  double high = 1.0;
+
+  /// Returns whether the rate of at least kMinTests certainly exceeds twice the level.
+  [[nodiscard]] bool failed() const { return tests >= kMinTests && low > 2.0 * level; }
+};
+
+/// Round that does not count, and why.
+struct InvalidRound {
+  std::size_t round = 0;
+  std::string reason;
+};
+
+/// Look of the sequential rule.
+struct QualificationLook {
+  std::size_t pairs = 0;
+  std::size_t open = 0;  ///< metrics that need more pairs after it
+};
+
+/// Drift of the machine, judged by the controls.
+struct ControlDrift {
+  std::vector<InvalidRound> invalid;
+  std::vector<QualifiedControl> controls;  ///< over the valid rounds
+  bool moved = false;                      ///< the machine drifted, or too many rounds are invalid
+};
+
+/// Largest difference of the product between machines, or moments of one, that count as equally
+/// fast. Copies may differ by twice that.
+inline constexpr double kControlLimit = 0.10;
+
+/// Describes the first control that differs by more than `limit`, or the copy by more than twice
+/// that: "the control 'product' took 0.001 s and 0.0013 s, +30.0%". Absent: none does. Pure.
+[[nodiscard]] std::optional<std::string> find_control_difference(const results::Controls& before,
+                                                                 const results::Controls& after,
+                                                                 double limit);
+
+/// Judges the rounds and the machine by the controls. A round is invalid if the product differs
+/// between its two processes by more than `limit`, or the copy by more than twice that. It is also
+/// invalid if a worker died before its controls were measured or the user stopped it. The machine
+/// drifted (`moved`) if a control differs by more than 2% at the 1% level over the valid rounds, or
+/// if more than a third of six or more rounds are invalid. Pure.
+[[nodiscard]] ControlDrift control_drift(std::span<const results::PairedRound> rounds,
+                                         double limit);
 
 /// Limits by which the metrics of paired rounds are judged.
 struct RoundLimits {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/model/graph/graph.hpp"
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/model/onnx/values/node_view.hpp"
 
@@ -84,5 +85,19 @@ struct MappedLayer {
 [[nodiscard]] MappedLayer map_rnn(const NodeView& node);
 [[nodiscard]] MappedLayer map_gru(const NodeView& node);
 [[nodiscard]] MappedLayer map_lstm(const NodeView& node);
+
+/// Layer whose values are not numbered yet.
+struct NodeLayer {
+  Layer layer;  ///< without inputs and outputs
+  std::vector<std::size_t>
+      inputs;  ///< the node's inputs in the layer's order: operands first, then the others
+};
+
+/// Describes a node that depends on the model's inputs: its key and cost, or why it has none.
+/// `problem` is what shape inference found wrong with it. Empty if nothing.
+[[nodiscard]] NodeLayer describe_node(const NodeView& node, const std::string& problem);
+
+/// Describes a node that acts on weights only: how to compute it, if there is such a layer.
+[[nodiscard]] NodeLayer describe_folded_node(const NodeView& node, const std::string& problem);
 
 }  // namespace plumb::model

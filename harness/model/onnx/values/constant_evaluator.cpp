@@ -7,9 +7,8 @@
 #include <array>
 #include <string_view>
 
-#include "harness/model/key/float8.hpp"
+#include "harness/model/key/tensor.hpp"
 #include "harness/model/onnx/values/constant_arithmetic.hpp"
-#include "harness/model/onnx/values/constant_elements.hpp"
 
 namespace plumb::model {
 namespace {

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "harness/model/onnx/values/constant_value.hpp"
-#include "harness/model/onnx/values/external_data.hpp"
 
 namespace plumb::model {
 namespace {

@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "runners/cuda/dnn/cudnn_handle.hpp"
+#include "runners/cuda/dnn/cudnn_library.hpp"
 #include "runners/cuda/dnn/legacy/legacy_problem.hpp"
-#include "runners/cuda/driver/owned_descriptor.hpp"
+#include "runners/cuda/driver/dynamic_library.hpp"
 
 namespace plumb::cuda {
 

@@ -141,4 +141,50 @@ struct LegacyProblem {
                                           ///< calls
 };
 
+/// Returns a dense tensor in a layout. One spatial axis becomes two, the first of extent 1. A
+/// tensor without spatial axes gets some. Throws Unsupported for types and extents that cuDNN's
+/// older calls do not have.
+[[nodiscard]] LegacyTensor legacy_tensor(model::DataType type,
+                                         Dimensions extents,
+                                         TensorLayout layout,
+                                         std::size_t buffer);
+
+/// Returns a layer's operand, or its first result, as legacy_tensor() does. Also throws Unsupported
+/// for an operand that is missing or not dense, and for a result of another type than the first
+/// operand.
+[[nodiscard]] LegacyTensor legacy_input(const model::LayerSpec& spec,
+                                        std::size_t index,
+                                        TensorLayout layout);
+[[nodiscard]] LegacyTensor legacy_result(const model::LayerSpec& spec, TensorLayout layout);
+
+/// Sliding window in two or three dimensions.
+struct LegacyWindow {
+  std::vector<int> kernel;
+  std::vector<int> pads;
+  std::vector<int> strides;
+  std::vector<int> dilations;
+};
+
+/// Reads a layer's window, which has the extents `kernel`. Throws Unsupported if pads differ by
+/// side.
+[[nodiscard]] LegacyWindow legacy_window(const model::LayerSpec& spec, const Dimensions& kernel);
+
+/// Returns cuDNN's activation for a function of layer keys. Absent: it has none.
+[[nodiscard]] std::optional<LegacyActivation> legacy_activation(
+    const std::string& fn, const std::vector<double>& parameters);
+
+/// Translates a `conv` for cuDNN's older calls, in both layouts. The fused call is used where it
+/// does all of the layer. Where it does not, or has one algorithm only, there is a form with
+/// built-in kernels after the plain call. Throws Unsupported.
+[[nodiscard]] std::vector<LegacyProblem> legacy_convolutions(const model::LayerSpec& spec);
+
+/// Returns a `conv` in a layout, without bias and fused steps. Buffers are numbered as those of the
+/// layer. Throws Unsupported.
+[[nodiscard]] LegacyConvolution legacy_convolution(const model::LayerSpec& spec,
+                                                   TensorLayout layout);
+
+/// Translates a pool, or a softmax, for cuDNN's older calls. Throws Unsupported.
+[[nodiscard]] std::vector<LegacyProblem> legacy_pools(const model::LayerSpec& spec);
+[[nodiscard]] std::vector<LegacyProblem> legacy_softmaxes(const model::LayerSpec& spec);
+
 }  // namespace plumb::cuda

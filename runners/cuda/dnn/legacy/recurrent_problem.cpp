@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "runners/cuda/builtin/builtin_layer.hpp"
-#include "runners/cuda/dnn/cudnn_type.hpp"
+#include "runners/cuda/dnn/cudnn_library.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
 #include "runners/cuda/exec/index_space.hpp"
-#include "runners/cuda/exec/variant_builder.hpp"
 
 namespace plumb::cuda {
 namespace {

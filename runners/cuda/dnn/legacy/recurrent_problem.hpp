@@ -5,10 +5,10 @@
 #include <optional>
 #include <vector>
 
-#include "harness/model/key/recurrent_shape.hpp"
+#include "harness/model/key/sequence_shapes.hpp"
 #include "runners/cuda/dnn/recurrent_abi.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
 #include "runners/cuda/exec/kernel_launch.hpp"
-#include "runners/cuda/exec/scratch_tensor.hpp"
 
 namespace plumb::cuda {
 

@@ -2,15 +2,75 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "runners/cuda/dnn/cudnn_handle.hpp"
+#include "runners/cuda/dnn/cudnn_library.hpp"
+#include "runners/cuda/dnn/legacy/recurrent_problem.hpp"
 #include "runners/cuda/dnn/recurrent_abi.hpp"
-#include "runners/cuda/exec/variant_builder.hpp"
+#include "runners/cuda/driver/dynamic_library.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
 
 namespace plumb::cuda {
+
+/// Memory that cuDNN needs beside a recurrent layer's operands, in bytes.
+struct RecurrentMemory {
+  std::size_t weights = 0;
+  std::size_t workspace = 0;
+};
+
+/// Recurrent layer executed by one of cuDNN's algorithms, with its descriptors. Construction needs
+/// no device. The library must outlive it.
+class RecurrentExecution {
+ public:
+  /// Makes the descriptors. Throws Unsupported if this cuDNN lacks a call, and CudnnRefusal with
+  /// its message.
+  RecurrentExecution(const CudnnLibrary& library,
+                     RecurrentProblem problem,
+                     abi::RecurrentAlgorithm algorithm);
+
+  [[nodiscard]] const RecurrentProblem& problem() const { return problem_; }
+
+  /// Returns how much memory the algorithm needs. Throws CudnnRefusal if it does not apply to the
+  /// layer.
+  [[nodiscard]] RecurrentMemory memory(const CudnnHandle& handle) const;
+  /// Finds where all pieces of the weights lie in cuDNN's space, by direction and piece. Throws
+  /// CudnnRefusal.
+  [[nodiscard]] std::vector<std::vector<WeightPlace>> places(const CudnnHandle& handle,
+                                                             std::size_t bytes) const;
+  /// Compiles the algorithm's kernels, if it has any to compile. Throws CudnnRefusal.
+  void build(const CudnnHandle& handle) const;
+  /// Starts the layer on a plan's buffers, in the stream of the handle. `space` is the buffer of
+  /// the weights. Throws CudnnRefusal.
+  void run(const CudnnHandle& handle,
+           std::span<const abi::DevicePointer> buffers,
+           std::size_t space,
+           const RecurrentMemory& memory,
+           void* workspace) const;
+
+ private:
+  std::size_t add(abi::RecurrentCalls::Create create, abi::RecurrentCalls::Destroy destroy);
+  [[nodiscard]] abi::LegacyDescriptor at(std::size_t index) const {
+    return descriptors_[index].get();
+  }
+  void make_data(std::size_t index, std::int64_t row);
+  void make_state(std::size_t index);
+
+  const CudnnLibrary& library_;
+  const abi::RecurrentCalls& calls_;
+  RecurrentProblem problem_;
+  abi::RecurrentAlgorithm algorithm_;
+  std::vector<OwnedDescriptor> descriptors_;
+  std::size_t dropout_ = 0;
+  std::size_t layer_ = 0;
+  std::size_t x_ = 0;
+  std::size_t y_ = 0;
+  std::size_t state_ = 0;
+  std::size_t matrix_ = 0;
+  std::size_t bias_ = 0;
+};
 
 /// cuDNN's algorithms, with their names in variants.
 inline constexpr std::array kRecurrentAlgorithms =

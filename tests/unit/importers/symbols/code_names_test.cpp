@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/importers/symbols/code_names.hpp"
 
 #include <elf.h>
 #include <gmock/gmock.h>
@@ -12,7 +11,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/importers/symbols/code_finder.hpp"
-#include "harness/importers/symbols/elf_symbols.hpp"
+#include "harness/importers/symbols/code_map.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/unit/importers/symbols/jit_dump_builder.hpp"
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/importers/symbols/jit_dump.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "harness/base/error.hpp"
+#include "harness/importers/symbols/code_map.hpp"
 #include "tests/unit/importers/symbols/jit_dump_builder.hpp"
 
 namespace plumb::importers {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/importers/symbols/perf_map.hpp"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "harness/base/error.hpp"
+#include "harness/importers/symbols/code_map.hpp"
 
 namespace plumb::importers {
 namespace {

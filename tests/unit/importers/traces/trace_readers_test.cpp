@@ -9,8 +9,8 @@
 #include <string>
 
 #include "harness/base/error.hpp"
-#include "harness/importers/traces/nested_calls.hpp"
-#include "harness/importers/traces/trace_formats.hpp"
+#include "harness/importers/traces/trace_file.hpp"
+#include "harness/importers/traces/trace_parts.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace plumb::importers {

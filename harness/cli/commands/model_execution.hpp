@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/analysis/bounds/result_set.hpp"
+#include "harness/analysis/trace/trace_report.hpp"
+#include "harness/cli/command.hpp"
+#include "harness/results/profile/code_listing.hpp"
+#include "harness/results/profile/named_profile.hpp"
+#include "harness/session/host/worker_choice.hpp"
+#include "harness/session/profile/stored_profiles.hpp"
+#include "harness/session/stored/run_record.hpp"
+#include "harness/session/work/planner.hpp"
+#include "harness/store/store.hpp"
+#include "harness/suite/suite.hpp"
+#include "harness/worker/protocol/requests.hpp"
+
+namespace plumb::cli {
+
+/// Where a trace comes from: a worker that makes it, or files.
+struct TraceSource {
+  std::vector<std::string> files;  ///< traces from elsewhere; none: one is made
+  session::WorkerChoice worker;
+  std::string mode = "fusion";
+  std::uint64_t executions = 11;
+  Seconds timeout{};
+  std::string folder;  ///< for the raw trace; empty: it is not kept
+};
+
+/// Run of a store that helps to judge a trace.
+struct StoredRun {
+  std::unique_ptr<store::Store> store;
+  results::RunRecord record;
+  analysis::ResultSet results;
+};
+
+/// Opens the named run. Empty name: none.
+[[nodiscard]] std::optional<StoredRun> open_run(const CommandContext& context,
+                                                const std::string& name);
+
+/// Makes the request for a mode. A mode of measured variants needs those of a run that has the
+/// model. Throws Error{kUser} without one.
+[[nodiscard]] worker::ModeRequest make_mode_request(const results::ExecutionMode& mode,
+                                                    const session::PlannedModel& planned,
+                                                    const std::optional<StoredRun>& run);
+
+/// Makes or reads the trace of a model, matches its calls and finds what they do otherwise than the
+/// model needs. Throws Error{kUser} if the model cannot be traced so.
+[[nodiscard]] analysis::TraceReport trace_execution(const CommandContext& context,
+                                                    const TraceSource& source,
+                                                    const suite::ResolvedSuite::Model& model,
+                                                    const std::optional<StoredRun>& run);
+
+/// How a model is profiled.
+struct ProfileSource {
+  session::WorkerChoice worker;
+  std::string mode = "fusion";
+  double rate = 1000.0;  ///< samples a second of each thread
+  Seconds budget{};      ///< of executions
+  std::string clock;     ///< empty: the best that the machine has
+  Seconds timeout{};     ///< beside the budget
+  std::string folder;    ///< for the library's code; empty: it is not kept
+  bool chains = false;   ///< samples have chains of calls
+  std::string listing;   ///< function whose code is listed, or kHottest; empty: none
+  /// LAYER=VARIANT. Not empty: `mode` does not count.
+  std::vector<std::string> forced;
+};
+
+/// Name that stands for the function with most samples.
+inline constexpr const char* kHottest = "hottest";
+
+/// Profile of a model, and the code that was asked for.
+struct ProfiledExecution {
+  results::NamedProfile profile;
+  std::optional<results::CodeListing> listing;
+};
+
+/// Profiles a model in a worker, and names its samples. Throws Error{kUser} if the model cannot be
+/// profiled so, the worker does not execute a variant that was forced, or the function cannot be
+/// listed.
+[[nodiscard]] ProfiledExecution profile_execution(const CommandContext& context,
+                                                  const ProfileSource& source,
+                                                  const suite::ResolvedSuite::Model& model,
+                                                  const std::optional<StoredRun>& run);
+
+/// Returns whether a name stands for one or several stored runs. Else it is the name of a built-in
+/// model or of a file, or there is no such run.
+[[nodiscard]] bool names_stored_runs(const CommandContext& context, const std::string& name);
+
+/// Reads the profiles of stored runs of a model. Of one run it is the profile itself, of several
+/// they are merged (session::read_merged_runs()), and it is said which have none.
+[[nodiscard]] std::vector<results::NamedProfile> read_run_profiles(
+    const CommandContext& context, const session::MergedRunsChoice& choice);
+
+/// Returns the only profile of some runs. Throws Error{kRefused} that says what differs between
+/// several.
+[[nodiscard]] results::NamedProfile single_profile(std::vector<results::NamedProfile> profiles);
+
+/// Reads a profile by the name of its JSON file, or of stored runs. Throws Error{kUser} if the name
+/// is neither, and as single_profile() does.
+[[nodiscard]] results::NamedProfile read_named_profile(const CommandContext& context,
+                                                       const session::MergedRunsChoice& choice);
+
+/// Returns the listing that a stored profile keeps of a function, or of kHottest. Throws
+/// Error{kUser} that names the functions of which it keeps one.
+[[nodiscard]] results::CodeListing find_listing(const results::NamedProfile& profile,
+                                                const std::string& function);
+
+/// Reads a profile that was written as JSON. Throws Error{kUser} with the file's name.
+[[nodiscard]] results::NamedProfile read_profile_file(const std::string& file);
+
+}  // namespace plumb::cli

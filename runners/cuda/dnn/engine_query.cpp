@@ -22,14 +22,14 @@ namespace plumb::cuda {
 namespace {
 
 /// Matrices of one factor.
-struct Factor {
+struct ProductFactor {
   std::int64_t batch = 1;
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   bool transposed = false;
 };
 
-Factor factor_of(const model::TensorType& type, bool transposed) {
+ProductFactor factor_of(const model::TensorType& type, bool transposed) {
   if (type.dims.size() < 2) {
     throw Unsupported("a product of a vector by cuDNN");
   }
@@ -40,7 +40,7 @@ Factor factor_of(const model::TensorType& type, bool transposed) {
           transposed};
 }
 
-GraphTensor tensor_of(model::DataType type, const Factor& factor) {
+GraphTensor tensor_of(model::DataType type, const ProductFactor& factor) {
   GraphTensor tensor;
   tensor.type = cudnn_type(type);
   tensor.dimensions = {factor.batch, factor.rows, factor.columns};
@@ -62,8 +62,8 @@ TensorGraph product_graph(const model::LayerSpec& spec) {
   }
   const model::TensorType& left = spec.inputs.at(0).value();
   const model::TensorType& right = spec.inputs.at(1).value();
-  Factor a = factor_of(left, flag(spec, "trans_a"));
-  const Factor b = factor_of(right, flag(spec, "trans_b"));
+  ProductFactor a = factor_of(left, flag(spec, "trans_a"));
+  const ProductFactor b = factor_of(right, flag(spec, "trans_b"));
   if (b.batch == 1) {
     a.rows *= std::exchange(a.batch, 1);  // the rows of a batch follow each other
   } else if (a.batch != b.batch) {

@@ -271,7 +271,8 @@ std::vector<model::Tensor> space_to_depth(const model::LayerSpec& spec, Tensors 
 
 namespace {
 
-model::Tensor empty_output(const model::LayerSpec& spec) {
+/// Makes the output of a layer whose operands are of several types.
+model::Tensor mixed_output(const model::LayerSpec& spec) {
   const model::TensorType& type = spec.outputs[0];
   return {type, std::vector<std::byte>(static_cast<std::size_t>(model::byte_size(type).value))};
 }
@@ -338,7 +339,7 @@ std::vector<model::Tensor> pad(const model::LayerSpec& spec, Tensors operands) {
             "the output's shape does not follow from pads");
     positions.push_back(padded_positions(spec, spec.text("mode"), x[axis], y[axis], pads[axis]));
   }
-  model::Tensor result = empty_output(spec);
+  model::Tensor result = mixed_output(spec);
   const model::TensorType one{spec.outputs[0].dtype, {}};
   const model::Tensor fill = tensor_from(one, std::vector{spec.real("value")});
   const Dims strides = dense_strides(x);
@@ -377,7 +378,7 @@ std::vector<model::Tensor> gather(const model::LayerSpec& spec, Tensors operands
   require(spec.outputs[0].dims == y, spec, "the output's shape does not follow from the inputs'");
 
   const std::vector<double> positions = read_numbers(operands[1]);
-  model::Tensor result = empty_output(spec);
+  model::Tensor result = mixed_output(spec);
   const auto inner = static_cast<std::size_t>(product(x, axis + 1, x.size()));
   const auto outer = static_cast<std::size_t>(product(x, 0, axis));
   const auto extent = static_cast<std::size_t>(x[axis]);
@@ -435,7 +436,7 @@ std::vector<model::Tensor> where(const model::LayerSpec& spec, Tensors operands)
   const Broadcast condition(spec, spec.inputs[0]->dims, y.dims);
   const Broadcast a(spec, spec.inputs[1]->dims, y.dims);
   const Broadcast b(spec, spec.inputs[2]->dims, y.dims);
-  model::Tensor result = empty_output(spec);
+  model::Tensor result = mixed_output(spec);
   const auto count = static_cast<std::size_t>(element_count(y));
   for (std::size_t i = 0; i < count; ++i) {
     if (number_at(operands[0], condition(i)) != 0.0) {

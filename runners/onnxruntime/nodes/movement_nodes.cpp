@@ -9,10 +9,6 @@
 namespace plumb::onnxruntime {
 namespace {
 
-bool is_f8(model::DataType type) {
-  return type == model::DataType::kF8E4M3 || type == model::DataType::kF8E5M2;
-}
-
 /// Returns the extents of a view as they stand for other shapes, too: 0 for an extent that is the
 /// input's, and -1 for the only other one.
 std::vector<std::int64_t> open_dims(const std::vector<std::int64_t>& input,

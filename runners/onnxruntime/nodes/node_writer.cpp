@@ -191,4 +191,8 @@ std::string NodeWriter::finish() {
   return model_->SerializeAsString();
 }
 
+std::string operand(const NamedLayer& layer, std::size_t index) {
+  return index < layer.inputs.size() ? layer.inputs[index] : std::string();
+}
+
 }  // namespace plumb::onnxruntime

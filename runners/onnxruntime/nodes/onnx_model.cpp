@@ -101,10 +101,6 @@ void write_operator(NamedLayer layer, NodeWriter& writer) {
   }
 }
 
-std::string operand(const NamedLayer& layer, std::size_t index) {
-  return index < layer.inputs.size() ? layer.inputs[index] : std::string();
-}
-
 /// Writes the nodes of a layer, fused steps included. Throws Error{kUser} where ONNX has no such
 /// operator.
 void write_nodes(const NamedLayer& layer, NodeWriter& writer) {

@@ -84,6 +84,11 @@ class ModelPlanner final
     for (const DeviceStep& step : part.once) {
       planned().plan.once.push_back(mapped(step, map));
     }
+    for (std::size_t i = 0; i < part.buffers.size(); ++i) {
+      if (part.buffers[i].updated) {
+        planned().plan.buffers.at(map.at(i)).updated = true;
+      }
+    }
   }
 
   engine::MemoryPlan place(std::vector<engine::SharedPiece> pieces) {

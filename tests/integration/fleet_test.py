@@ -116,7 +116,7 @@ class Fleet(Command):
         worker = folder / "libexec/plumb/plumb-worker-fake"
         worker.write_text(f'#!/bin/sh\nPLUMB_FAKE_SCRIPT={folder}/script.toml exec {self.build}/libexec/plumb/plumb-worker-fake "$@"\n')
         worker.chmod(0o755)
-        return subprocess.Popen([folder / "bin/plumb", "run", self.mine, "--stack", "fake", "--join", "both"], env=self.environment,
+        return subprocess.Popen([folder / "bin/plumb", "run", self.mine, "--stack", "fake", "--row-timeout", "10m", "--join", "both"], env=self.environment,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def test_unequal_gpus_of_one_host_are_told_apart(self):

@@ -338,7 +338,7 @@ class Outages(ShortRuns):
 
     def unhurried(self, delay=0.01):
         """Has the worker take its time, and wait before models while the file `hold` is there: no run ends before its server does."""
-        self.stack("fake", f'[[rule]]\nmatch = "model:*"\nhold = "{self.hold}"\n[[rule]]\ndelay_seconds = {delay}\n')
+        self.stack("fake", f'[[rule]]\nmatch = "model:*"\nhold = "{self.hold}"\ndelay_seconds = 0.5\n[[rule]]\ndelay_seconds = {delay}\n')
 
     def outcome(self):
         """Returns what the newest run has: its rows without times, and its models' modes."""

@@ -56,7 +56,7 @@ class Shared(Command):
 
     def start(self, name, *arguments, **environment):
         return subprocess.Popen(
-            [self.program(), "run", self.shared_suite, "--stack", "fake", "--processes", "2", "--join", name, *arguments],
+            [self.program(), "run", self.shared_suite, "--stack", "fake", "--processes", "2", "--row-timeout", "10m", "--join", name, *arguments],
             env={**self.environment, **environment}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def hold_back(self, match, rest=FAST):

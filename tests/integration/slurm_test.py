@@ -76,7 +76,7 @@ class Cluster(Command):
     def submit(self, name, *arguments):
         return self.cluster.run(self.program(), "submit", "slurm", self.tiny("never"), "--stack", "fake", "--name", name,
                                 "--folder", self.folder / name, "--tasks", "4", "--run-option=--processes=2",
-                                "--run-option=--lease=2s", *arguments, timeout=600)
+                                "--run-option=--lease=2s", "--run-option=--row-timeout=10m", *arguments, timeout=600)
 
     def wait_for_tasks(self, name, count):
         """Waits until so many tasks have begun a layer of a run."""
@@ -88,13 +88,13 @@ class Cluster(Command):
         try:
             self.wait_for_tasks(name, count)
         finally:
-            self.hold.unlink()
+            self.hold.unlink(missing_ok=True)
 
     def logs(self, name):
         return "\n".join(path.read_text() for path in sorted((self.folder / name).glob("*.log")))
 
     def test_four_tasks_measure_one_run_and_a_report_is_made(self):
-        release = threading.Thread(target=self.release, args=("together", 2))
+        release = threading.Thread(target=self.release, args=("together", 2), daemon=True)
         release.start()
         out = self.submit("together", "--wait")
         release.join()

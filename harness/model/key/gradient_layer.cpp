@@ -267,7 +267,11 @@ Dims update_dims(const LayerSpec& spec) {
 
 Dims loss_scale_dims(const LayerSpec& spec) {
   require(spec.epilogue.empty(), "epilogue", "nothing is fused to a loss scale");
-  require(spec.integer("interval") > 0, "interval", "{} steps", spec.integer("interval"));
+  constexpr std::int64_t kMostSteps = std::int64_t{1} << 24;  // that f32 counts
+  require(spec.integer("interval") > 0 && spec.integer("interval") <= kMostSteps,
+          "interval",
+          "{} steps",
+          spec.integer("interval"));
   for (const char* const name : {"backoff", "growth"}) {
     require(spec.real(name) > 0.0, name, "the scale is multiplied by {}", spec.real(name));
   }

@@ -216,8 +216,13 @@ class Differentiation {
     const model::ValueId result = graph().outputs[choice_.output];
     if (choice_.loss_scaling) {
       result_.loss_scale = graph().values.size();
-      model::TensorType type = graph().values[result].type;
-      type.dims = {1};
+      const model::DataType dtype = graph().values[result].type.dtype;
+      if (dtype != model::DataType::kF32 && dtype != model::DataType::kF64) {
+        throw Error(Error::Kind::kUser,
+                    fmt::format("the loss scale of a model in {} cannot adapt: it takes f32 or f64",
+                                to_text(dtype)));
+      }
+      const model::TensorType type{dtype, {1}};
       graph().values.push_back({"loss scale", type, {}, {}});
     }
     const LossLayers made =

@@ -257,6 +257,13 @@ struct LossScaling {
 /// and divides all gradients by the scale.
 LossScaling adapt_loss_scale(LayerWriter& writer, TrainingStep& step) {
   constexpr std::int64_t kInterval = 2000;  // of steps without an overflow until the scale grows
+  constexpr std::size_t kMostGradients = 1000;  // a key has 1,024 operands at most
+  if (step.training.gradients.size() > kMostGradients) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("a loss scale adapts to {} gradients at most, and the step has {}",
+                            kMostGradients,
+                            step.training.gradients.size()));
+  }
   model::Graph& whole = step.training.graph;
   const model::ValueId scale = step.training.loss_scale.value();
   const model::ValueId steps = whole.values.size();

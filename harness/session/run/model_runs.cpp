@@ -60,7 +60,8 @@ bool is_of_one_shape(const results::ExecutionMode& mode) {
 }
 
 /// Returns whether enough processes of a run have executed shapes among each other, or the backend
-/// refused. `subject` is one of the shapes: a process stores all of them at once.
+/// refused. `subject` is the last of the shapes. A process stores all of them at once, and one of
+/// an earlier version stored that one last.
 bool is_done(const store::Store& store,
              const results::RunId& run,
              const std::string& subject,
@@ -142,6 +143,7 @@ bool execute_alternations(const SessionContext& context,
   PLUMB_CHECK(suite.models.size() == models.size());
   for (const Shapes& shapes : list_alternations(suite, chosen)) {
     const analysis::ModelInstance& first = models[shapes.front()].instance;
+    const std::string last = analysis::subject_of(models[shapes.back()].instance);
     std::vector<suite::ResolvedSuite::Model> named;
     for (const std::size_t shape : shapes) {
       named.push_back(suite.models[shape]);
@@ -150,7 +152,7 @@ bool execute_alternations(const SessionContext& context,
          modes.empty() ? std::vector<results::ExecutionMode>{{.fusion = true}} : modes) {
       const bool typed_already = !mode.other_type().empty() && first.dtype != "f32";
       if (typed_already || is_of_one_shape(mode) ||
-          is_done(context.store, run, analysis::subject_of(first), to_text(mode), processes)) {
+          is_done(context.store, run, last, to_text(mode), processes)) {
         continue;
       }
       if (stopped()) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "harness/analysis/bounds/bounds.hpp"
+#include "harness/analysis/qualify/qualification_evidence.hpp"
 #include "harness/analysis/report/run_report.hpp"
 #include "harness/base/error.hpp"
 
@@ -216,6 +217,7 @@ std::optional<analysis::QualificationReport> kept_qualification(const store::Sto
        store.derived(store.find_run(candidate).header.id, kQualificationRecord)) {
     analysis::Qualification each = analysis::qualification_from_json(record.payload);
     if (each.baseline.run == before && (!newest || newest->finished <= each.finished)) {
+      each.alarms = analysis::alarm_control(each);  // earlier versions had another control
       newest = std::move(each);
     }
   }

@@ -282,10 +282,12 @@ __device__ inline void clear_rows(const Operands& operands, const GatherGradient
   }
 }
 
+/// Returns the row that an index names. One beyond all rows names the nearest.
 template <class At>
 __device__ inline Index chosen_row(const void* indices, Index at, Index extent) {
-  const Index chosen = static_cast<Index>(static_cast<const At*>(indices)[at]);
-  return chosen < 0 ? chosen + extent : chosen;
+  Index chosen = static_cast<Index>(static_cast<const At*>(indices)[at]);
+  chosen += chosen < 0 ? extent : 0;
+  return chosen < 0 ? 0 : chosen < extent ? chosen : extent - 1;
 }
 
 /// Adds each row of dy to the row of the result that the gather read. Operands are the result, dy

@@ -9,6 +9,7 @@ __device__ inline void gather(const Operands& operands, const GatherShape& shape
     locate(shape.space, i, 3, at);
     Index chosen = static_cast<Index>(static_cast<const At*>(operands.at[2])[at[2]]);
     chosen += chosen < 0 ? shape.extent : 0;
+    chosen = chosen < 0 ? 0 : chosen < shape.extent ? chosen : shape.extent - 1;
     static_cast<Element*>(operands.at[0])[at[0]] = static_cast<const Element*>(
         operands.at[1])[at[1] + chosen * shape.axis_stride];
   }

@@ -231,14 +231,21 @@ results::Outcome checked(const model::Graph& graph, const std::vector<model::Ten
 }
 
 /// Refuses a first step whose gradients are all 0, as the states made of them tell. A reference
-/// that is 0 too would not notice.
+/// that is 0 too would not notice. Refuses one that overflows, too, unless it computes in f16.
 results::Outcome check_gradients(const rewrite::TrainingStep& step,
+                                 const model::Graph& executed,
                                  const std::vector<model::Tensor>& outputs) {
   constexpr std::size_t kFirstMoments = 2;  // the loss is 0, the weights are 1
   if (step.training.loss_scale) {
     const model::Tensor& scale = outputs.at(outputs.size() - 2);
     if (read_numbers(scale).front() < rewrite::kFirstLossScale) {
-      return {};  // an overflow: the update was left out
+      const bool overflows = std::any_of(  // as it may, and the update was left out
+          executed.values.begin(),
+          executed.values.end(),
+          [](const model::Value& value) { return value.type.dtype == model::DataType::kF16; });
+      return overflows ? results::Outcome{}
+                       : results::Outcome{results::Outcome::Kind::kWrongResult,
+                                          "a gradient of the first step is not finite"};
     }
   }
   for (std::size_t index = 0; index < outputs.size(); ++index) {
@@ -406,7 +413,7 @@ void make_ready(const RequestedModel& model, const measure::Clock& clock, ReadyM
   ready.outputs = program.outputs(0);
   ready.outcome = checked(ready.plan.fused.graph, ready.outputs);
   if (ready.outcome.ok() && model.step() != nullptr) {
-    ready.outcome = check_gradients(*model.step(), ready.outputs);
+    ready.outcome = check_gradients(*model.step(), ready.plan.fused.graph, ready.outputs);
   }
   if (ready.outcome.ok()) {
     ready.outcome = compared(ready.outputs, program.outputs_launch_by_launch(0));

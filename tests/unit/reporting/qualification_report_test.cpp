@@ -252,6 +252,9 @@ TEST(QualificationReport, a_control_that_failed_says_so) {
   EXPECT_THAT(text_of(report, ".txt"), HasSubstr("A/A control of this run: 2 alarms in 40 tests"));
   report.qualification.alarms = {
       .tests = 60, .alarms = 30, .level = 0.05, .low = 0.37, .high = 0.63};
+  EXPECT_THAT(text_of(report, ".txt"), HasSubstr("A/A control of this run: 30 alarms in 60 tests"))
+      << "a stored verdict is by the control that it had";
+  report.qualification.reason += "; the A/A control failed";
   EXPECT_THAT(text_of(report, ".txt"),
               HasSubstr("A/A control of this run, failed: 30 alarms in 60 tests at 5 %, a rate of "
                         "50.00 % (37.00 … 63.00 %)."));

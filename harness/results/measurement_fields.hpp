@@ -11,8 +11,8 @@
 #include "harness/results/measurement.hpp"
 #include "harness/results/sample_codec.hpp"
 
-/// Fields of a row, for all documents that hold one. For .cpp files only, as json_object.hpp.
-
+/// Fields of a row, for all documents that hold one, and of a requested load, for results and for
+/// requests. For .cpp files only, as json_object.hpp.
 namespace plumb::results {
 
 /// Returns an error's value. JSON cannot express that of a result with NaN or infinity in it, which
@@ -87,13 +87,6 @@ void describe(Fields& fields, Described<Fields, Measurement>& value) {
       attributes_from);
   fields.unless_empty("readings", value.readings, readings_value, readings_from);
 }
-
-}  // namespace plumb::results
-
-/// Fields of a requested load, for results and for requests. For .cpp files only, as
-/// json_object.hpp.
-
-namespace plumb::results {
 
 /// Words of a load.
 inline constexpr std::array kLoadScenarios{loadgen::LoadScenario::kSingleStream,

@@ -24,9 +24,8 @@ namespace plumb::reporting {
 /// line.
 [[nodiscard]] std::string escape_xml(const std::string& text);
 
-// Private to reporting: text of any origin inside GitHub-flavoured Markdown.
-
-inline constexpr std::size_t kMarkdownLimit = 60'000;  ///< bytes; GitHub allows 65,536 characters
+/// Longest text of GitHub-flavoured Markdown, in bytes. GitHub allows 65,536 characters.
+inline constexpr std::size_t kMarkdownLimit = 60'000;
 
 /// Makes text safe in a table cell: on one line, without markup, bars or mentions of users.
 [[nodiscard]] std::string markdown_cell(const std::string& text);

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/cuda/device_program.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <utility>

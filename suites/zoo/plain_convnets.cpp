@@ -79,12 +79,8 @@ onnx::ModelProto zfnet512(std::int64_t batch) {
   return net.finish();
 }
 
-}  // namespace plumb::zoo
-
 // CNTK's exports: padding is left to the runtime, biases are nodes of their own, and the weight of
 // the first fully connected layer is reshaped inside the graph, before all other nodes.
-
-namespace plumb::zoo {
 namespace {
 
 Wire conv_add_relu(GraphBuilder& net, const Wire& x, std::int64_t filters, std::int64_t kernel) {

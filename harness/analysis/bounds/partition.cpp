@@ -5,7 +5,6 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "harness/base/error.hpp"

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
-#include <utility>
 
 #include "harness/results/series/series_name.hpp"
 #include "harness/stats/noise_estimate.hpp"

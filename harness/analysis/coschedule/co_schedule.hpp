@@ -6,8 +6,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "harness/analysis/bounds/model_bounds.hpp"

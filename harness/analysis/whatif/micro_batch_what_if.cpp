@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "harness/analysis/bounds/model_partition.hpp"
 #include "harness/analysis/micro_batch/layer_division.hpp"

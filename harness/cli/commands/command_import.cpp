@@ -11,7 +11,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
-#include <utility>
 
 #include "harness/base/digest.hpp"
 #include "harness/base/encoding.hpp"

@@ -193,7 +193,6 @@ void add_effective_settings(MllogLines& log, const EffectiveLoad& load) {
 }
 
 using Kind = Shortfall::Kind;
-using Nanoseconds = std::chrono::nanoseconds;
 
 void add_verdict(MllogLines& log, const LoadResult& result) {
   log.add("result_validity", result.valid() ? "VALID" : "INVALID");

@@ -93,7 +93,6 @@ Dims attention_gradient_dims(const LayerSpec& spec);
 Dims batch_norm_training_dims(const LayerSpec& spec);
 Dims batch_norm_gradient_dims(const LayerSpec& spec);
 Dims layer_norm_gradient_dims(const LayerSpec& spec);
-// gradient_layer.cpp
 Dims update_dims(const LayerSpec& spec);
 Dims loss_scale_dims(const LayerSpec& spec);
 

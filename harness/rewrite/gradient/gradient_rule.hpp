@@ -55,6 +55,18 @@ std::optional<std::string> binary_gradient(LayerGradient& gradient);
 std::optional<std::string> sum_gradient(LayerGradient& gradient);
 std::optional<std::string> where_gradient(LayerGradient& gradient);
 std::optional<std::string> cast_gradient(LayerGradient& gradient);
+std::optional<std::string> view_gradient(LayerGradient& gradient);
+std::optional<std::string> concat_gradient(LayerGradient& gradient);
+std::optional<std::string> split_gradient(LayerGradient& gradient);
+std::optional<std::string> slice_gradient(LayerGradient& gradient);
+std::optional<std::string> pad_gradient(LayerGradient& gradient);
+std::optional<std::string> transpose_gradient(LayerGradient& gradient);
+std::optional<std::string> expand_gradient(LayerGradient& gradient);
+std::optional<std::string> gather_gradient(LayerGradient& gradient);
+std::optional<std::string> tile_gradient(LayerGradient& gradient);
+std::optional<std::string> resize_gradient(LayerGradient& gradient);
+std::optional<std::string> depth_to_space_gradient(LayerGradient& gradient);
+std::optional<std::string> space_to_depth_gradient(LayerGradient& gradient);
 
 // normalization_gradients.cpp
 std::optional<std::string> softmax_gradient(LayerGradient& gradient);
@@ -68,20 +80,6 @@ std::optional<std::string> lrn_gradient(LayerGradient& gradient);
 std::optional<std::string> max_pool_gradient(LayerGradient& gradient);
 std::optional<std::string> average_pool_gradient(LayerGradient& gradient);
 std::optional<std::string> reduce_gradient(LayerGradient& gradient);
-
-// elementwise_gradients.cpp
-std::optional<std::string> view_gradient(LayerGradient& gradient);
-std::optional<std::string> concat_gradient(LayerGradient& gradient);
-std::optional<std::string> split_gradient(LayerGradient& gradient);
-std::optional<std::string> slice_gradient(LayerGradient& gradient);
-std::optional<std::string> pad_gradient(LayerGradient& gradient);
-std::optional<std::string> transpose_gradient(LayerGradient& gradient);
-std::optional<std::string> expand_gradient(LayerGradient& gradient);
-std::optional<std::string> gather_gradient(LayerGradient& gradient);
-std::optional<std::string> tile_gradient(LayerGradient& gradient);
-std::optional<std::string> resize_gradient(LayerGradient& gradient);
-std::optional<std::string> depth_to_space_gradient(LayerGradient& gradient);
-std::optional<std::string> space_to_depth_gradient(LayerGradient& gradient);
 
 /// Mean and variance of a value over some axes, which stay with the extent 1.
 struct Moments {

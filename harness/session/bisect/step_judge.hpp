@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
-#include <vector>
-
 #include "harness/analysis/bisect/candidate_search.hpp"
 #include "harness/analysis/report/bisection.hpp"
 #include "harness/session/paired/paired_rounds.hpp"

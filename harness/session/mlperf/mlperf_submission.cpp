@@ -239,7 +239,6 @@ void write_mlperf_system(const std::filesystem::path& file,
 }
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 constexpr std::chrono::minutes kMinimumDuration{10};
 constexpr std::uintmax_t kLongestLog = std::uintmax_t{10} * 1024;  // of accuracy

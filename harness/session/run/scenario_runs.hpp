@@ -2,12 +2,9 @@
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
 #include <functional>
-#include <map>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "harness/session/run/suite_run_setup.hpp"

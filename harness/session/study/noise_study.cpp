@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/session/study/noise_study.hpp"
 
-#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "harness/base/error.hpp"
 #include "harness/results/measurement.hpp"
 #include "harness/worker/client/log_tail.hpp"
 #include "harness/worker/client/worker_start.hpp"

@@ -252,8 +252,6 @@ using results::AddressSample;
 using results::FieldLimits;
 using results::SampledProfile;
 
-static_assert(std::endian::native == std::endian::little, "attachments are little-endian");
-
 /// Attachments of a profile, one list each. Addresses have 8 bytes, little-endian. Other numbers
 /// are varints. That of no step and of no chain is 0, and others are 1 more than they are.
 enum Part { kAddresses, kSteps, kBlocks, kThreads, kSampleChains, kDepths, kReturns, kParts };

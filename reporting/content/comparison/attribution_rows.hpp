@@ -24,8 +24,6 @@ void add_findings(std::span<const analysis::QualificationFinding> findings,
                   const PlaceTexts& places,
                   Page& page);
 
-// Private to reporting: what functions explain of changes, for every format.
-
 /// Returns what functions explain of a change, in one sentence without its full stop: "conv1 of
 /// lenet regressed by 12 % (9 to 15 %); +11.8 % (+11.0 % to +12.6 %) inside the model: +11.0 % in
 /// 'jit:reorder', which the baseline did not execute; +0.8 % unexplained".

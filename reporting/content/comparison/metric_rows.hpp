@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private to reporting: the metrics of a comparison as texts, for every format.
+// Private to reporting: the metrics of a comparison as texts, for every format, and on a page.
 #pragma once
 
 #include <cstddef>
@@ -80,8 +80,6 @@ struct VerdictCounts {
 /// Returns what an exclusion of the suite covers in a comparison: "CASE: REASON (until DAY): 1
 /// broken, …".
 [[nodiscard]] std::string applied_text(const analysis::AppliedExclusion& applied);
-
-// Private to reporting: the metrics of a comparison on a page.
 
 [[nodiscard]] Tone tone_of(analysis::ComparisonVerdict verdict);
 

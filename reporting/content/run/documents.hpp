@@ -60,12 +60,8 @@ void write_baselines(std::span<const analysis::BaselineEntry> entries,
                      OutputMode style,
                      std::ostream& out);
 
-// Private to reporting: what a suite excludes, as text for every format.
-
 /// Returns "CASE: REASON (WHO, until DAY)"; an expired one says so.
 [[nodiscard]] std::string exclusion_text(const results::Exclusion& exclusion, bool expired);
-
-// Private to reporting: the load of a scenario, in tables and documents.
 
 /// Returns the score of a load: "90 % ≤ 12.30 ms", "81.5 queries/s (99 % ≤ 15 ms)", "97.2
 /// samples/s".

@@ -173,8 +173,6 @@ std::size_t AttentionBuilder::causal(std::size_t scores) {
   return cudnn_type(type);
 }
 
-using Mode = abi::PointwiseMode;
-
 constexpr std::size_t kGradient = 0;
 constexpr std::size_t kQuery = 1;
 constexpr std::size_t kKey = 2;

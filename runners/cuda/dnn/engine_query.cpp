@@ -5,7 +5,6 @@
 
 #include <functional>
 #include <numeric>
-#include <string_view>
 #include <utility>
 
 #include "harness/base/error.hpp"

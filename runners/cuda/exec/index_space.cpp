@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
-#include <numeric>
 
 namespace plumb::cuda {
 

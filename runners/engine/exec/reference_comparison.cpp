@@ -6,7 +6,6 @@
 #include <cstring>
 #include <map>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 

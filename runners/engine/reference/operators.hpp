@@ -16,9 +16,7 @@ namespace plumb::engine::reference {
 // convolution.cpp
 [[nodiscard]] Numbers convolution(const model::LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers convolution_transpose(const model::LayerSpec& spec, Operands operands);
-
 [[nodiscard]] Numbers convolution_data_gradient(const model::LayerSpec& spec, Operands operands);
-// convolution_gradient.cpp
 [[nodiscard]] std::vector<Numbers> convolution_weights_gradient(const model::LayerSpec& spec,
                                                                 Operands operands);
 /// Computes some elements of output 0 (the weights' gradient) or 1 (the bias').
@@ -38,15 +36,6 @@ void add_up_columns(const Numbers& result, Numbers& bias);
 [[nodiscard]] Numbers batched_matrix_product(const model::LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers integer_matrix_product(const model::LayerSpec& spec, Operands operands);
 
-// normalization_gradient.cpp
-/// Normalizes each channel by its own mean and variance, which are the other results.
-[[nodiscard]] std::vector<Numbers> batch_normalization_of_batch(const model::LayerSpec& spec,
-                                                                Operands operands);
-[[nodiscard]] std::vector<Numbers> batch_normalization_gradient(const model::LayerSpec& spec,
-                                                                Operands operands);
-[[nodiscard]] std::vector<Numbers> layer_normalization_gradient(const model::LayerSpec& spec,
-                                                                Operands operands);
-
 // update.cpp
 /// Computes new weights and states by an optimiser's rule, tensor after tensor.
 [[nodiscard]] std::vector<Numbers> updated_weights(const model::LayerSpec& spec, Operands operands);
@@ -60,14 +49,23 @@ void add_up_columns(const Numbers& result, Numbers& bias);
 [[nodiscard]] Numbers instance_normalization(const model::LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers group_normalization(const model::LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers local_response_normalization(const model::LayerSpec& spec, Operands operands);
+/// Normalizes each channel by its own mean and variance, which are the other results.
+[[nodiscard]] std::vector<Numbers> batch_normalization_of_batch(const model::LayerSpec& spec,
+                                                                Operands operands);
+[[nodiscard]] std::vector<Numbers> batch_normalization_gradient(const model::LayerSpec& spec,
+                                                                Operands operands);
+[[nodiscard]] std::vector<Numbers> layer_normalization_gradient(const model::LayerSpec& spec,
+                                                                Operands operands);
+[[nodiscard]] Numbers softmax(const model::LayerSpec& spec, Operands operands);
+[[nodiscard]] Numbers softmax_gradient(const model::LayerSpec& spec, Operands operands);
 
 // pooling.cpp
 [[nodiscard]] Numbers max_pooling(const model::LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers average_pooling(const model::LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers lp_pooling(const model::LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers max_pooling_gradient(const model::LayerSpec& spec, Operands operands);
-[[nodiscard]] Numbers gather_gradient(const model::LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers average_pooling_gradient(const model::LayerSpec& spec, Operands operands);
+[[nodiscard]] Numbers resize(const model::LayerSpec& spec, Operands operands);
 
 // elementwise.cpp
 using UnaryFunction = double (*)(double x, std::span<const double> parameters);
@@ -78,14 +76,11 @@ struct Unary {
 /// Finds a function of the `eltwise` operator.
 [[nodiscard]] std::optional<Unary> find_unary(std::string_view fn);
 [[nodiscard]] Numbers elementwise(const model::LayerSpec& spec, Operands operands);
-// elementwise_gradient.cpp
 /// Finds the derivative of a function of the `eltwise` operator.
 [[nodiscard]] std::optional<Unary> find_derivative(std::string_view fn);
 [[nodiscard]] Numbers elementwise_gradient(const model::LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers parametric_relu(const model::LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers cast(const model::LayerSpec& spec, Operands operands);
-
-// elementwise.cpp
 using BinaryFunction = double (*)(double a, double b);
 /// Finds a function of the `binary` operator; `integers`: both operands hold integers.
 [[nodiscard]] BinaryFunction find_binary(std::string_view fn, bool integers);
@@ -93,14 +88,11 @@ using BinaryFunction = double (*)(double a, double b);
 [[nodiscard]] Numbers sum(const model::LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers extreme(const model::LayerSpec& spec, Operands operands);
 
-// normalization.cpp, reduction.cpp, resize.cpp
-[[nodiscard]] Numbers softmax(const model::LayerSpec& spec, Operands operands);
-[[nodiscard]] Numbers softmax_gradient(const model::LayerSpec& spec, Operands operands);
+// reduction.cpp
 [[nodiscard]] Numbers reduce(const model::LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers arg_reduce(const model::LayerSpec& spec, Operands operands);
-[[nodiscard]] Numbers resize(const model::LayerSpec& spec, Operands operands);
 
-// attention.cpp, recurrent.cpp: operators with several outputs
+// attention.cpp
 [[nodiscard]] std::vector<Numbers> attention(const model::LayerSpec& spec, Operands operands);
 /// Computes whole rows of a layer: `count` elements or a few more, and as many of each other
 /// output.
@@ -108,13 +100,14 @@ using BinaryFunction = double (*)(double a, double b);
                                                             Operands operands,
                                                             std::size_t count,
                                                             std::uint64_t seed);
-// attention_gradient.cpp
 [[nodiscard]] std::vector<Numbers> attention_gradient(const model::LayerSpec& spec,
                                                       Operands operands);
 [[nodiscard]] std::vector<SampledElement> attention_gradient_samples(const model::LayerSpec& spec,
                                                                      Operands operands,
                                                                      std::size_t count,
                                                                      std::uint64_t seed);
+
+// recurrent.cpp
 [[nodiscard]] std::vector<Numbers> recurrent(const model::LayerSpec& spec, Operands operands);
 /// Computes some outputs of a layer that is too long to compute whole: `count` or a few more.
 ///
@@ -132,7 +125,9 @@ using BinaryFunction = double (*)(double a, double b);
 /// Computes the accumulators. Requantization applies the scales.
 [[nodiscard]] Numbers integer_convolution(const model::LayerSpec& spec, Operands operands);
 
-// movement.cpp, selection.cpp: operators that move bytes, exact in every type
+// movement.cpp
+[[nodiscard]] Numbers gather_gradient(const model::LayerSpec& spec, Operands operands);
+// Operators that move bytes are exact in every type.
 using Tensors = std::span<const model::Tensor>;
 [[nodiscard]] std::vector<model::Tensor> concat(const model::LayerSpec& spec, Tensors operands);
 [[nodiscard]] std::vector<model::Tensor> split(const model::LayerSpec& spec, Tensors operands);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/onednn/exec/model_planner.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <map>

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <optional>
 
 #include "runners/onednn/exec/layers.hpp"
 #include "runners/onednn/kernels/builtin_kernel.hpp"

@@ -170,8 +170,6 @@ void offer_row_convolution(const model::LayerSpec& spec, const Device& device, B
   offer_if_possible(spec, device, list, offer_as_convolution);
 }
 
-using Dims = dnnl::memory::dims;
-
 /// Matrix product D = post(A·B [+ bias]) in oneDNN's dimensions.
 struct Product {
   dnnl::memory::desc a, b, c;  ///< as they lie in memory

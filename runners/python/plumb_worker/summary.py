@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Summary of repeated timings: the rules of harness/measure/sample_summary.cpp and section_interval.cpp."""
+"""Summary of repeated timings: the rules of harness/measure/sample_summary.cpp."""
 
 import dataclasses
 import math

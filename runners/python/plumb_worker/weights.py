@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Seeded weights of a model that holds none: the rules of harness/model/onnx/weights.cpp and weight_role.cpp."""
+"""Seeded weights of a model that holds none: the rules of harness/model/onnx/weights.cpp."""
 
 import math
 

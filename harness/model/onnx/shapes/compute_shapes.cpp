@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/ranges.h>
 
-#include <algorithm>
-
 #include "harness/model/key/product_kind.hpp"
 #include "harness/model/key/shape_rules.hpp"
 

@@ -10,8 +10,11 @@
 #include "harness/model/key/tensor.hpp"
 
 namespace onnx {
+
+class NodeProto;
 class TensorProto;
-}
+
+}  // namespace onnx
 
 namespace plumb::model {
 
@@ -32,17 +35,6 @@ struct ExternalData {
 /// Reads the data that locate_external_data() found. Throws Error{kUser} if the file cannot be
 /// read.
 [[nodiscard]] std::string read_external_data(const ExternalData& data);
-
-}  // namespace plumb::model
-
-namespace onnx {
-
-class NodeProto;
-class TensorProto;
-
-}  // namespace onnx
-
-namespace plumb::model {
 
 /// Elements of a small tensor that is known before the run. Examples are shape arithmetic, axes,
 /// bounds and scales. Integers and booleans are in `integers`, floating types in `reals`. The other

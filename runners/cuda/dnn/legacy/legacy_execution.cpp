@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each call has a make() and a start(), which finds the descriptors in the order in which make()
-// made them. Those of gradients are in legacy_gradient_execution.cpp.
+// made them.
 
 #include "runners/cuda/dnn/legacy/legacy_execution.hpp"
 

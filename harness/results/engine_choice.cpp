@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "harness/model/key/gradient_layer.hpp"
+#include "harness/model/key/training_layers.hpp"
 
 namespace plumb::results {
 namespace {

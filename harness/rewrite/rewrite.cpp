@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/model/key/gradient_layer.hpp"
+#include "harness/model/key/training_layers.hpp"
 #include "harness/rewrite/activation_pattern.hpp"
 #include "harness/rewrite/chain.hpp"
 #include "harness/rewrite/match.hpp"

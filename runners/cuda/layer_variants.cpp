@@ -7,9 +7,9 @@
 #include <iterator>
 #include <utility>
 
-#include "harness/model/key/gradient_layer.hpp"
 #include "harness/model/key/product_kind.hpp"
 #include "harness/model/key/sequence_shapes.hpp"
+#include "harness/model/key/training_layers.hpp"
 #include "runners/cuda/blas/blas_variants.hpp"
 #include "runners/cuda/builtin/builtin_layer.hpp"
 #include "runners/cuda/builtin/builtin_step.hpp"

@@ -13,7 +13,7 @@
 #include "harness/analysis/bounds/hardware_bound.hpp"
 #include "harness/analysis/bounds/model_bounds.hpp"
 #include "harness/analysis/bounds/model_partition.hpp"
-#include "harness/model/key/gradient_layer.hpp"
+#include "harness/model/key/training_layers.hpp"
 #include "harness/results/execution.hpp"
 
 namespace plumb::analysis {

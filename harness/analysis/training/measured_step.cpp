@@ -7,7 +7,7 @@
 #include <set>
 
 #include "harness/base/error.hpp"
-#include "harness/model/key/gradient_layer.hpp"
+#include "harness/model/key/training_layers.hpp"
 #include "harness/rewrite/gradient/checkpointed_graph.hpp"
 
 namespace plumb::analysis {

@@ -8,7 +8,7 @@
 
 #include "harness/analysis/coschedule/co_schedule.hpp"
 #include "harness/analysis/whatif/what_if.hpp"
-#include "harness/model/key/gradient_layer.hpp"
+#include "harness/model/key/training_layers.hpp"
 
 namespace plumb::analysis {
 namespace {

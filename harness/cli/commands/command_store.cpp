@@ -22,7 +22,7 @@
 #include "harness/cli/run_options.hpp"
 #include "harness/results/labels/run_labels.hpp"
 #include "harness/session/stored/run_analysis.hpp"
-#include "harness/session/stored/run_record.hpp"
+#include "harness/session/stored/stored_records.hpp"
 #include "harness/session/work/suite_models.hpp"
 #include "harness/store/derived_payload.hpp"
 #include "harness/store/store.hpp"

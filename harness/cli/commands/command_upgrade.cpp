@@ -15,7 +15,7 @@
 #include "harness/cli/run_options.hpp"
 #include "harness/session/bisect/bisection_session.hpp"
 #include "harness/session/bisect/candidate_source.hpp"
-#include "harness/session/stored/run_record.hpp"
+#include "harness/session/stored/stored_records.hpp"
 #include "harness/session/study/criteria_file.hpp"
 #include "harness/session/study/qualification_session.hpp"
 #include "harness/session/work/suite_models.hpp"

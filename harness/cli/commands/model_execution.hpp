@@ -14,7 +14,7 @@
 #include "harness/results/profile/named_profile.hpp"
 #include "harness/session/host/worker_choice.hpp"
 #include "harness/session/profile/stored_profiles.hpp"
-#include "harness/session/stored/run_record.hpp"
+#include "harness/session/stored/stored_records.hpp"
 #include "harness/session/work/planner.hpp"
 #include "harness/store/store.hpp"
 #include "harness/suite/suite.hpp"

@@ -9,7 +9,7 @@
 #include <unordered_set>
 
 #include "harness/base/units.hpp"
-#include "harness/model/key/gradient_layer.hpp"
+#include "harness/model/key/training_layers.hpp"
 
 namespace plumb::model {
 

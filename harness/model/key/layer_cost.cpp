@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include "harness/base/error.hpp"
-#include "harness/model/key/gradient_layer.hpp"
 #include "harness/model/key/product_kind.hpp"
 #include "harness/model/key/sequence_shapes.hpp"
+#include "harness/model/key/training_layers.hpp"
 
 namespace plumb::model {
 namespace {

@@ -82,7 +82,7 @@ Dims matmul_integer_dims(const LayerSpec& spec);
 Dims conv_integer_dims(const LayerSpec& spec);
 Dims quantize_dims(const LayerSpec& spec);
 Dims dequantize_dims(const LayerSpec& spec);
-// gradient_layer.cpp
+// training_layers.cpp
 Dims conv_gradient_dims(const LayerSpec& spec);
 Dims pool_gradient_dims(const LayerSpec& spec);
 Dims gather_gradient_dims(const LayerSpec& spec);

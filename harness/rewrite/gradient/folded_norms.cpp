@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "harness/model/key/gradient_layer.hpp"
+#include "harness/model/key/training_layers.hpp"
 #include "harness/rewrite/gradient/layer_writer.hpp"
 
 namespace plumb::rewrite {

@@ -14,7 +14,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/parsed_text.hpp"
-#include "harness/model/key/gradient_layer.hpp"
+#include "harness/model/key/training_layers.hpp"
 #include "harness/rewrite/gradient/frozen_values.hpp"
 #include "harness/rewrite/gradient/layer_writer.hpp"
 #include "harness/rewrite/gradient/training_graph.hpp"

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
-#include "harness/model/key/gradient_layer.hpp"
+#include "harness/model/key/training_layers.hpp"
 #include "harness/rewrite/gradient/layer_writer.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
 #include "harness/rewrite/quantized_graph.hpp"

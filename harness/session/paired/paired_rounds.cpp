@@ -11,7 +11,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/timestamp.hpp"
-#include "harness/session/stored/run_record.hpp"
+#include "harness/session/stored/stored_records.hpp"
 #include "harness/session/work/control_measurement.hpp"
 
 namespace plumb::session {

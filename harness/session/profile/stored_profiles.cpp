@@ -16,8 +16,8 @@
 #include "harness/analysis/profile/merged_profile.hpp"
 #include "harness/base/error.hpp"
 #include "harness/results/labels/run_labels.hpp"
-#include "harness/session/stored/run_record.hpp"
 #include "harness/session/stored/several_runs.hpp"
+#include "harness/session/stored/stored_records.hpp"
 
 namespace plumb::session {
 

@@ -18,7 +18,7 @@
 #include "harness/base/error.hpp"
 #include "harness/results/execution.hpp"
 #include "harness/rewrite/quantized_graph.hpp"
-#include "harness/session/stored/run_record.hpp"
+#include "harness/session/stored/stored_records.hpp"
 #include "harness/session/work/executor.hpp"
 #include "harness/session/work/mode_requests.hpp"
 #include "harness/session/work/planner.hpp"

@@ -14,7 +14,7 @@
 #include "harness/session/mlperf/mlperf_logs.hpp"
 #include "harness/session/mlperf/mlperf_submission.hpp"
 #include "harness/session/stored/run_analysis.hpp"
-#include "harness/session/stored/run_record.hpp"
+#include "harness/session/stored/stored_records.hpp"
 #include "harness/session/work/mode_requests.hpp"
 #include "harness/session/work/suite_models.hpp"
 

@@ -12,7 +12,7 @@
 #include "harness/session/run/suite_run_setup.hpp"
 #include "harness/session/run/suspect_confirmation.hpp"
 #include "harness/session/work/planner.hpp"
-#include "harness/store/damage.hpp"
+#include "harness/store/store_errors.hpp"
 
 namespace plumb::session {
 namespace {

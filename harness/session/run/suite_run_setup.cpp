@@ -18,7 +18,7 @@
 #include "harness/session/host/system_facts.hpp"
 #include "harness/session/host/user_paths.hpp"
 #include "harness/session/host/worker_choice.hpp"
-#include "harness/session/stored/run_record.hpp"
+#include "harness/session/stored/stored_records.hpp"
 #include "harness/session/work/planner.hpp"
 #include "harness/stacks/built/bounded_program.hpp"
 #include "harness/stacks/built/git_repository.hpp"

@@ -22,8 +22,8 @@
 #include "harness/results/run.hpp"
 #include "harness/results/trace/executed_trace.hpp"
 #include "harness/session/stored/enabling_command.hpp"
-#include "harness/session/stored/run_record.hpp"
 #include "harness/session/stored/stored_noise.hpp"
+#include "harness/session/stored/stored_records.hpp"
 #include "harness/session/work/suite_models.hpp"
 
 namespace plumb::session {

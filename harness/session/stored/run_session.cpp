@@ -15,7 +15,7 @@
 #include "harness/base/encoding.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/ulid.hpp"
-#include "harness/session/stored/run_record.hpp"
+#include "harness/session/stored/stored_records.hpp"
 #include "harness/session/work/suite_models.hpp"
 #include "harness/stacks/stack_probe.hpp"
 

@@ -16,7 +16,7 @@
 #include "harness/results/json_object.hpp"
 #include "harness/results/series/series_name.hpp"
 #include "harness/session/stored/run_analysis.hpp"
-#include "harness/session/stored/run_record.hpp"
+#include "harness/session/stored/stored_records.hpp"
 
 namespace plumb::session {
 namespace {

@@ -14,8 +14,8 @@
 #include "harness/base/error.hpp"
 #include "harness/results/json_object.hpp"
 #include "harness/results/series/series_name.hpp"
-#include "harness/session/stored/run_record.hpp"
 #include "harness/session/stored/stored_history.hpp"
+#include "harness/session/stored/stored_records.hpp"
 
 namespace plumb::session {
 namespace {

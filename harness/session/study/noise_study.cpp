@@ -17,8 +17,8 @@
 #include "harness/results/json_object.hpp"
 #include "harness/results/series/series_name.hpp"
 #include "harness/session/paired/paired_run.hpp"
-#include "harness/session/stored/run_record.hpp"
 #include "harness/session/stored/stored_noise.hpp"
+#include "harness/session/stored/stored_records.hpp"
 #include "harness/session/work/suite_models.hpp"
 #include "harness/store/store.hpp"
 

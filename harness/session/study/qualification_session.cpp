@@ -20,8 +20,8 @@
 #include "harness/session/paired/layer_replay.hpp"
 #include "harness/session/paired/paired_rounds.hpp"
 #include "harness/session/paired/paired_run.hpp"
-#include "harness/session/stored/run_record.hpp"
 #include "harness/session/stored/stored_noise.hpp"
+#include "harness/session/stored/stored_records.hpp"
 #include "harness/session/study/paired_profiles.hpp"
 #include "harness/worker/protocol/requests.hpp"
 

@@ -12,8 +12,8 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/hash64.hpp"
-#include "harness/store/damage.hpp"
 #include "harness/store/postgresql/postgresql_failure.hpp"
+#include "harness/store/store_errors.hpp"
 
 namespace plumb::store {
 namespace {

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
-#include "harness/store/damage.hpp"
 #include "harness/store/migration.hpp"
 #include "harness/store/postgresql/postgresql_connection.hpp"
 #include "harness/store/postgresql/postgresql_statement.hpp"
+#include "harness/store/store_errors.hpp"
 #include "harness/store/tables/connection.hpp"
 
 namespace plumb::store {

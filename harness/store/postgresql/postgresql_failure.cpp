@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "harness/base/error.hpp"
-#include "harness/store/damage.hpp"
+#include "harness/store/store_errors.hpp"
 
 namespace plumb::store {
 namespace {

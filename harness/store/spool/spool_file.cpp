@@ -9,9 +9,9 @@
 
 #include "harness/base/error.hpp"
 #include "harness/results/results_json.hpp"
-#include "harness/store/damage.hpp"
 #include "harness/store/export_line.hpp"
 #include "harness/store/sqlite/sqlite_connection.hpp"
+#include "harness/store/store_errors.hpp"
 
 namespace plumb::store {
 namespace {

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "harness/store/damage.hpp"
 #include "harness/store/spool/spool_file.hpp"
 #include "harness/store/store.hpp"
+#include "harness/store/store_errors.hpp"
 #include "harness/store/tables/table_store.hpp"
 
 namespace plumb::store {

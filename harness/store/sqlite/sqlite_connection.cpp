@@ -12,8 +12,8 @@
 #include <optional>
 
 #include "harness/base/error.hpp"
-#include "harness/store/damage.hpp"
 #include "harness/store/migration.hpp"
+#include "harness/store/store_errors.hpp"
 
 namespace plumb::store {
 namespace {

@@ -6,9 +6,9 @@
 #include <thread>
 
 #include "harness/base/error.hpp"
-#include "harness/store/damage.hpp"
 #include "harness/store/files/store_files.hpp"
 #include "harness/store/sqlite/sqlite_connection.hpp"
+#include "harness/store/store_errors.hpp"
 #include "harness/store/tables/schema.hpp"
 
 namespace plumb::store {

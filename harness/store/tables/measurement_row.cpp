@@ -13,7 +13,7 @@
 #include "harness/results/results_json.hpp"
 #include "harness/results/sample_codec.hpp"
 #include "harness/store/content_hash.hpp"
-#include "harness/store/damage.hpp"
+#include "harness/store/store_errors.hpp"
 
 namespace plumb::store {
 namespace {

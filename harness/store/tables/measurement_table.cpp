@@ -15,7 +15,7 @@
 #include "harness/base/error.hpp"
 #include "harness/results/results_json.hpp"
 #include "harness/results/sample_codec.hpp"
-#include "harness/store/damage.hpp"
+#include "harness/store/store_errors.hpp"
 
 namespace plumb::store {
 

@@ -13,8 +13,8 @@
 #include "harness/results/profile/profile_codec.hpp"
 #include "harness/results/profile/profile_json.hpp"
 #include "harness/store/content_hash.hpp"
-#include "harness/store/damage.hpp"
 #include "harness/store/profile_content.hpp"
+#include "harness/store/store_errors.hpp"
 
 namespace plumb::store {
 namespace {

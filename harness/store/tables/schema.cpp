@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
-#include "harness/store/damage.hpp"
 #include "harness/store/migration.hpp"
+#include "harness/store/store_errors.hpp"
 #include "harness/store/tables/connection.hpp"
 
 namespace plumb::store {

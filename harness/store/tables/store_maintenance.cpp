@@ -9,7 +9,7 @@
 
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
-#include "harness/store/damage.hpp"
+#include "harness/store/store_errors.hpp"
 
 namespace plumb::store {
 namespace {

@@ -11,9 +11,9 @@
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
 #include "harness/store/content_hash.hpp"
-#include "harness/store/damage.hpp"
 #include "harness/store/derived_payload.hpp"
 #include "harness/store/export_line.hpp"
+#include "harness/store/store_errors.hpp"
 #include "harness/store/tables/store_maintenance.hpp"
 
 namespace plumb::store {

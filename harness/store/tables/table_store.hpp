@@ -5,8 +5,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "harness/store/damage.hpp"
 #include "harness/store/store.hpp"
+#include "harness/store/store_errors.hpp"
 #include "harness/store/tables/connection.hpp"
 #include "harness/store/tables/store_maintenance.hpp"
 

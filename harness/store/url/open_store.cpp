@@ -6,13 +6,13 @@
 #include <filesystem>
 
 #include "harness/base/error.hpp"
-#include "harness/store/damage.hpp"
 #include "harness/store/files/store_files.hpp"
 #include "harness/store/postgresql/postgresql_connection.hpp"
 #include "harness/store/spool/spool_file.hpp"
 #include "harness/store/spool/spooled_store.hpp"
 #include "harness/store/sqlite/sqlite_connection.hpp"
 #include "harness/store/store.hpp"
+#include "harness/store/store_errors.hpp"
 #include "harness/store/tables/table_store.hpp"
 
 namespace plumb::store {

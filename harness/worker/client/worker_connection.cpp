@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
-#include "harness/worker/client/log_tail.hpp"
+#include "harness/worker/client/worker_death.hpp"
 
 namespace plumb::worker {
 namespace {

@@ -9,7 +9,7 @@
 #include "harness/base/units.hpp"
 #include "harness/results/measurement.hpp"
 #include "harness/worker/client/child_process.hpp"
-#include "harness/worker/client/log_tail.hpp"
+#include "harness/worker/client/worker_death.hpp"
 #include "harness/worker/protocol/frame_channel.hpp"
 #include "harness/worker/protocol/protocol.pb.h"
 #include "harness/worker/protocol/protocol_conversion.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/results/measurement.hpp"
-#include "harness/worker/client/log_tail.hpp"
+#include "harness/worker/client/worker_death.hpp"
 #include "harness/worker/client/worker_start.hpp"
 #include "harness/worker/protocol/stack.hpp"
 #include "harness/worker/protocol/worker_service.hpp"

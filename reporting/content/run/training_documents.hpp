@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "harness/analysis/bounds/model_instance.hpp"
+#include "harness/analysis/training/batch_filling.hpp"
 #include "harness/analysis/training/measured_step.hpp"
-#include "harness/analysis/training/sequence_packing.hpp"
 #include "harness/model/graph/graph.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
 #include "reporting/content/run/documents.hpp"

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "harness/model/key/gradient_layer.hpp"
 #include "harness/model/key/sequence_shapes.hpp"
+#include "harness/model/key/training_layers.hpp"
 #include "runners/cuda/builtin/builtin_layer.hpp"
 
 namespace plumb::cuda {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "harness/model/key/gradient_layer.hpp"
+#include "harness/model/key/training_layers.hpp"
 #include "runners/cuda/builtin/builtin_layer.hpp"
 
 namespace plumb::cuda {

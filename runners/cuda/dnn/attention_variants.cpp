@@ -9,8 +9,8 @@
 #include <optional>
 #include <utility>
 
-#include "harness/model/key/gradient_layer.hpp"
 #include "harness/model/key/sequence_shapes.hpp"
+#include "harness/model/key/training_layers.hpp"
 #include "runners/cuda/dnn/cudnn_library.hpp"
 #include "runners/cuda/dnn/tensor_graph.hpp"
 #include "runners/cuda/exec/index_space.hpp"

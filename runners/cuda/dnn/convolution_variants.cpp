@@ -8,8 +8,8 @@
 #include <iterator>
 #include <utility>
 
-#include "harness/model/key/gradient_layer.hpp"
 #include "harness/model/key/product_kind.hpp"
+#include "harness/model/key/training_layers.hpp"
 #include "runners/cuda/builtin/builtin_step.hpp"
 #include "runners/cuda/builtin/integer_variants.hpp"
 #include "runners/cuda/dnn/cudnn_library.hpp"

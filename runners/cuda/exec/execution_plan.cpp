@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "harness/model/key/gradient_layer.hpp"
+#include "harness/model/key/training_layers.hpp"
 #include "runners/cuda/exec/kernel_launch.hpp"
 
 namespace plumb::cuda {

@@ -11,11 +11,11 @@
 #include <string_view>
 
 #include "harness/base/hash64.hpp"
-#include "harness/model/key/gradient_layer.hpp"
 #include "harness/model/key/layer_cost.hpp"
 #include "harness/model/key/product_kind.hpp"
 #include "harness/model/key/sequence_shapes.hpp"
 #include "harness/model/key/tensor.hpp"
+#include "harness/model/key/training_layers.hpp"
 #include "runners/engine/number_formats.hpp"
 
 namespace plumb::engine {

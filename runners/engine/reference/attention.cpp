@@ -4,9 +4,9 @@
 #include <limits>
 #include <set>
 
-#include "harness/model/key/gradient_layer.hpp"
 #include "harness/model/key/sequence_shapes.hpp"
 #include "harness/model/key/spec_check.hpp"
+#include "harness/model/key/training_layers.hpp"
 #include "runners/engine/random_stream.hpp"
 #include "runners/engine/reference/operators.hpp"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "harness/model/key/gradient_layer.hpp"
+#include "harness/model/key/training_layers.hpp"
 #include "runners/engine/number_formats.hpp"
 #include "runners/engine/reference/matrix_panel.hpp"
 #include "runners/engine/reference/operators.hpp"

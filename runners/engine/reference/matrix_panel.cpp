@@ -5,7 +5,7 @@
 #include <array>
 #include <cstring>
 
-#include "harness/model/key/gradient_layer.hpp"
+#include "harness/model/key/training_layers.hpp"
 #include "runners/engine/reference/operators.hpp"
 #include "runners/engine/reference/product_shapes.hpp"
 

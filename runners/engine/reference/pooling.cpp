@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "harness/model/key/gradient_layer.hpp"
+#include "harness/model/key/training_layers.hpp"
 #include "runners/engine/reference/numbers.hpp"
 #include "runners/engine/reference/operators.hpp"
 

@@ -4,9 +4,9 @@
 #include <set>
 
 #include "harness/base/error.hpp"
-#include "harness/model/key/gradient_layer.hpp"
 #include "harness/model/key/product_kind.hpp"
 #include "harness/model/key/sequence_shapes.hpp"
+#include "harness/model/key/training_layers.hpp"
 #include "runners/engine/number_formats.hpp"
 #include "runners/engine/random_stream.hpp"
 #include "runners/engine/reference/operators.hpp"

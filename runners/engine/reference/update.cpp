@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/model/key/gradient_layer.hpp"
+#include "harness/model/key/training_layers.hpp"
 #include "runners/engine/reference/operators.hpp"
 
 namespace plumb::engine::reference {

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <numeric>
 
-#include "harness/model/key/gradient_layer.hpp"
+#include "harness/model/key/training_layers.hpp"
 #include "runners/onednn/exec/layers.hpp"
 #include "runners/onednn/exec/openmp_threads.hpp"
 #include "runners/onednn/kernels/builtin_kernel.hpp"

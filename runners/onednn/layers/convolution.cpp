@@ -6,9 +6,9 @@
 #include <oneapi/dnnl/dnnl.hpp>
 #include <utility>
 
-#include "harness/model/key/gradient_layer.hpp"
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/model/key/product_kind.hpp"
+#include "harness/model/key/training_layers.hpp"
 #include "runners/onednn/exec/descriptor.hpp"
 #include "runners/onednn/exec/layers.hpp"
 #include "runners/onednn/layers/forward_hint.hpp"

@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "harness/model/key/gradient_layer.hpp"
+#include "harness/model/key/training_layers.hpp"
 #include "runners/onednn/exec/descriptor.hpp"
 #include "runners/onednn/exec/layers.hpp"
 #include "runners/onednn/kernels/resizing.hpp"

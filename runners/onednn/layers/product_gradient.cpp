@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 
-#include "harness/model/key/gradient_layer.hpp"
 #include "harness/model/key/op_schema.hpp"
+#include "harness/model/key/training_layers.hpp"
 #include "runners/onednn/exec/descriptor.hpp"
 #include "runners/onednn/exec/execution_plan.hpp"
 #include "runners/onednn/exec/layers.hpp"

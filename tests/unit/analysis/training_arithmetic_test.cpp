@@ -8,8 +8,8 @@
 #include <sstream>
 #include <string>
 
+#include "harness/analysis/training/batch_filling.hpp"
 #include "harness/analysis/training/measured_step.hpp"
-#include "harness/analysis/training/sequence_packing.hpp"
 #include "harness/base/error.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
 #include "tests/unit/analysis/row_builder.hpp"

@@ -12,7 +12,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "harness/model/key/gradient_layer.hpp"
+#include "harness/model/key/training_layers.hpp"
 #include "runners/cuda/device_program.hpp"
 #include "runners/engine/number_formats.hpp"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
-#include "harness/model/key/gradient_layer.hpp"
+#include "harness/model/key/training_layers.hpp"
 #include "runners/engine/number_formats.hpp"
 #include "runners/engine/reference/reference.hpp"
 

@@ -12,7 +12,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/ulid.hpp"
 #include "harness/results/execution.hpp"
-#include "harness/session/stored/run_record.hpp"
+#include "harness/session/stored/stored_records.hpp"
 #include "harness/session/work/session_context.hpp"
 #include "harness/session/work/suite_models.hpp"
 #include "harness/worker/client/worker_process.hpp"

@@ -7,10 +7,10 @@
 
 #include "harness/base/error.hpp"
 #include "harness/results/results_json.hpp"
-#include "harness/store/damage.hpp"
 #include "harness/store/spool/spool_file.hpp"
 #include "harness/store/spool/spooled_store.hpp"
 #include "harness/store/sqlite/sqlite_connection.hpp"
+#include "harness/store/store_errors.hpp"
 #include "tests/support/result_rows.hpp"
 #include "tests/support/sample_profile.hpp"
 #include "tests/support/temporary_folder.hpp"

@@ -5,8 +5,8 @@
 #include <fstream>
 
 #include "harness/base/error.hpp"
-#include "harness/store/damage.hpp"
 #include "harness/store/store.hpp"
+#include "harness/store/store_errors.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace plumb::store {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/worker/client/log_tail.hpp"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <array>
 #include <string>
+
+#include "harness/worker/client/worker_death.hpp"
 
 namespace plumb::worker {
 namespace {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "harness/model/key/gradient_layer.hpp"
+#include "harness/model/key/training_layers.hpp"
 #include "runners/cuda/builtin/builtin_step.hpp"
 #include "runners/cuda/dnn/legacy/legacy_execution.hpp"
 #include "runners/cuda/dnn/legacy/legacy_problem.hpp"

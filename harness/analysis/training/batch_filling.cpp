@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/training/sequence_packing.hpp"
+#include "harness/analysis/training/batch_filling.hpp"
 
 #include <fmt/format.h>
 

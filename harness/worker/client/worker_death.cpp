@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/worker/client/log_tail.hpp"
+#include "harness/worker/client/worker_death.hpp"
 
 #include <fmt/core.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/model/key/gradient_layer.hpp"
+#include "harness/model/key/training_layers.hpp"
 
 #include <fmt/ranges.h>
 

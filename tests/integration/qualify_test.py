@@ -73,7 +73,7 @@ class Qualify(Command):
         self.assertEqual({model["subject"].split("|")[2] for model in document["models"]}, {"f16", "tf32"}, document["models"])
 
     def test_shapes_that_alternate_are_measured_by_themselves_which_is_said(self):
-        suite = self.suite('[[model]]\nname = "lenet"\nshapes = [[1, 1, 28, 28], [2, 1, 28, 28]]\n')
+        suite = self.suite('[[model]]\nname = "lenet"\nshapes = [[1, 1, 28, 28], [2, 1, 28, 28]]\n', "alternating")
         document = self.json("qualify", suite, "--baseline", "fake", "--candidate", "fake", "--pairs", 6)
         self.assertEqual({model["subject"] for model in document["models"]}, {"lenet|1|f32", "lenet|2|f32"})
         [note] = [note for note in document["notes"] if "shape" in note]

@@ -168,7 +168,7 @@ void add_accuracy(std::span<const results::PairedRound> rounds, Qualification& q
 void add_cost(const std::string& subject,
               const std::string& name,
               const std::string& unit,
-              PairedSamples samples,
+              const PairedSamples& samples,
               Qualification& q) {
   const PairedMetric metric = paired_metric(samples, name, MetricKind::kCost);
   if (!metric.log_ratio) {
@@ -201,7 +201,7 @@ void add_layers_cost(std::span<const results::PairedRound* const> rounds,
       samples.candidate.push_back(after);
     }
   }
-  add_cost("all layers", name, "seconds", std::move(samples), q);
+  add_cost("all layers", name, "seconds", samples, q);
 }
 
 void add_costs(std::span<const results::PairedRound* const> rounds,
@@ -227,7 +227,7 @@ void add_costs(std::span<const results::PairedRound* const> rounds,
         memory.candidate.push_back(static_cast<double>(after->second.memory.value));
       }
     }
-    add_cost(name.first + " " + name.second, "memory", "bytes", std::move(memory), q);
+    add_cost(name.first + " " + name.second, "memory", "bytes", memory, q);
   }
 }
 

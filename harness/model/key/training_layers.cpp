@@ -111,7 +111,7 @@ Dims gather_gradient_dims(const LayerSpec& spec) {
 Dims gemm_bias_gradient_dims(const LayerSpec& spec) {
   LayerSpec product = product_of(spec);
   product.inputs.resize(2);
-  const Dims result = gemm_dims(product);
+  Dims result = gemm_dims(product);
   require_output(spec, 1, {result[spec.text("of") == "a" ? 0 : 1]});
   return result;
 }

@@ -144,7 +144,7 @@ class PairedRounds::Process {
     model_ = nullptr;
   }
 
-  /// Tells whether a layer or model is not yet complete.
+  /// Returns whether a layer or model is not yet complete.
   [[nodiscard]] bool measures() const { return key_ || model_ != nullptr; }
 
  private:

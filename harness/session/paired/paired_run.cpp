@@ -25,7 +25,7 @@
 namespace plumb::session {
 namespace {
 
-/// Says which models of a suite have shapes that alternate. Empty: none has.
+/// Names the models of a suite whose shapes alternate. Empty: there is none.
 std::string alternation_left_out(const suite::ResolvedSuite& suite) {
   std::set<std::string> names;
   for (const suite::ResolvedSuite::Model& model : suite.models) {

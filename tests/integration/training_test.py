@@ -122,6 +122,18 @@ class Training(Command):
         refused = self.plumb("model", "show", "dlrm-dcnv2", "--batch", "4", "--dim", "rows=8", "--training", "--loss", "cross_entropy", expect=2).stderr
         self.assertIn("one class", refused)
 
+    def test_steps_by_losses_of_detectors_and_segmenters_are_executed_and_bounded(self):
+        shown = self.json("model", "show", "lenet", "--training", "--loss", "focal")
+        self.assertEqual((shown["loss"], shown["missing"]), ("focal", []))
+        self.plumb("run", "--model", "lenet", "--batch", "4", "--training", "sgd+focal,sgd+dice_cross_entropy", "--mode", "plain", "--mode", "fusion",
+                   "--cache", "none", "--processes", "1")
+        models = self.json("bound")["models"]
+        self.assertEqual([model["training"] for model in models], ["sgd+focal", "sgd+dice_cross_entropy"])
+        for model in models:
+            self.assertEqual(model["measured_layers"], model["total_layers"], model["unsupported"])
+            for execution in model["executions"]:
+                self.assertGreater(execution["samples"], 0, execution)
+
     def test_what_cannot_be_trained_says_why(self):
         self.assertIn("in f32", self.plumb("run", "--model", "lenet", "--training", "sgd", "--dtype", "f64", expect=2).stderr)
         done = self.plumb("run", "--model", "lenet", "--training", "sgd", "--stack", "fake", "--mode", "plain")

@@ -109,6 +109,27 @@ def clicks(w):
     return (target.sum(1) * functional.binary_cross_entropy_with_logits(logits.flatten(), share, reduction="none")).mean()
 
 
+def detections(w):
+    features = torch.tanh(functional.conv2d(numbers(0, 4, 3, 3, 3), w(1, 6, 3, 3, 3), w(2, 6), padding=1))
+    scores = functional.conv2d(features, w(5, 6, 6, 1, 1), w(6, 6)).reshape(4, 2, 3, 3, 3)
+    logits = scores.permute(0, 3, 4, 1, 2).reshape(4, 18, 3)
+    target = (0.5 + 0.4 * numbers(TARGET, 4, 18, 3) > 0.8).double()
+    right = torch.sigmoid(logits) * target + (1 - torch.sigmoid(logits)) * (1 - target)
+    entropy = functional.binary_cross_entropy_with_logits(logits, target, reduction="none")
+    losses = (0.25 * target + 0.75 * (1 - target)) * (1 - right) ** 2 * entropy
+    return (losses.sum((1, 2)) / target.sum((1, 2)).clamp(min=1)).mean()
+
+
+def segments(w):
+    features = torch.tanh(functional.conv2d(numbers(0, 4, 3, 4, 4), w(1, 5, 3, 3, 3), w(2, 5), padding=1))
+    logits = functional.conv2d(features, w(5, 3, 5, 1, 1), w(6, 3))
+    target = 0.5 + 0.4 * numbers(TARGET, 4, 3, 4, 4)
+    found = torch.softmax(logits, 1)[:, 1:]
+    wanted = target[:, 1:]
+    overlap = (2 * (wanted * found).sum((2, 3)) + 1e-6) / (wanted.sum((2, 3)) + found.sum((2, 3)) + 1e-6)
+    return ((1 - overlap).mean() + cross_entropy(logits, 1)) / 2
+
+
 def dropout(w):
     hidden = torch.tanh(numbers(0, 4, 5) @ w(1, 5, 6) + w(2, 6))
     kept = torch.where(numbers(9, 4, 6) > -0.5, 1.25, 0.0)
@@ -142,6 +163,8 @@ for graph in (
     instances,
     groups_and_rows,
     clicks,
+    detections,
+    segments,
     dropout,
     stored_statistics,
 ):

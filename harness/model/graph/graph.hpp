@@ -47,6 +47,8 @@ struct Layer {
   std::vector<std::optional<ValueId>>
       inputs;  ///< first spec.inputs.size() match spec.inputs one to one
   std::vector<ValueId> outputs;
+  bool of_loss = false;  ///< of a step of training: computes its loss, or the loss's gradient by
+                         ///< the model's result
 };
 
 /// Model with every shape known: a DAG of layers in topological order.

@@ -53,7 +53,7 @@ struct TrainingGraph {
   model::Graph graph;  ///< its outputs: the loss, then the gradients
   Loss loss_kind = Loss::kCrossEntropy;
   model::ValueId target = 0;
-  std::optional<ClassAxis> classes;          ///< of the target, where the loss takes probabilities
+  std::optional<ClassAxis> classes;          ///< of the target, where it has classes
   model::ValueId loss = 0;                   ///< one number
   std::optional<model::ValueId> loss_scale;  ///< one number, by which all gradients are multiplied
   std::vector<ParameterGradient> gradients;

@@ -123,6 +123,7 @@ class Accumulation {
       if (const auto sum = sums_.find(value); sum != sums_.end()) {
         writer_.name(graph_.values[value].name);
         sum->second = writer_.binary("add", sum->second, copies_.at(value));
+        graph_.layers.back().of_loss = value == training_.loss;
       }
     }
   }

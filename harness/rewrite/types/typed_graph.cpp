@@ -89,110 +89,19 @@ const WideOperands* find_wide(const Layer& layer) {
   return found == kWide.end() ? nullptr : found;
 }
 
-/// Layers of a step's loss, and of its gradient up to where the model begins: what
-/// add_loss_layers() wrote, for each micro-batch.
-class LossLayers {
- public:
-  explicit LossLayers(const model::Graph& step) : step_(step), scale_(loss_scale_of(step)) {
-    std::vector<ValueId> losses{step.outputs.at(0)};
-    while (!losses.empty()) {
-      const ValueId loss = losses.back();
-      losses.pop_back();
-      const Layer* const layer = producer(loss);
-      if (layer != nullptr && layer->spec.op == "binary" && layer->spec.text("fn") == "add") {
-        layers_.insert(step.values[loss].producer.value());
-        losses.insert(losses.end(), {layer->inputs.front().value(), layer->inputs.back().value()});
-      } else {
-        add_loss(loss);
-      }
-    }
-    add_gradient();
-  }
-
-  [[nodiscard]] bool contains(LayerId layer) const { return layers_.contains(layer); }
-  [[nodiscard]] bool is_target(ValueId value) const { return targets_.contains(value); }
-  /// Returns the loss scale, if it adapts.
-  [[nodiscard]] std::optional<ValueId> scale() const { return scale_; }
-
- private:
-  static std::optional<ValueId> loss_scale_of(const model::Graph& step) {
-    const auto found = std::find_if(step.layers.begin(), step.layers.end(), [](const Layer& layer) {
-      return layer.spec.op == kLossScaleOp;
-    });
-    return found == step.layers.end() ? std::nullopt : found->inputs.front();
-  }
-
-  [[nodiscard]] const Layer* producer(ValueId value) const {
-    const auto id = step_.values[value].producer;
-    return id ? &step_.layers[*id] : nullptr;
-  }
-
-  void add_loss(ValueId value) {
-    // loss = a · sum(b · c): of cross-entropy the target and logarithms, of squares a difference.
-    factors_.clear();
-    for (const std::string_view op : {"eltwise", "reduce", "binary"}) {
-      const Layer* layer = producer(value);
-      if (layer != nullptr && layer->spec.op == op) {
-        value = add(value);
-      }
-    }
-    for (const ValueId factor : factors_) {
-      const Layer* layer = producer(factor);
-      if (layer == nullptr) {
-        targets_.insert(factor);
-      } else if (layer->spec.op == "softmax") {
-        add(factor);
-      } else if (layer->spec.op == "binary" && factors_.front() == factors_.back()) {
-        add(factor);
-        targets_.insert(layer->inputs.back().value());
-      }
-    }
-  }
-
-  /// Takes the layer that makes a value. Returns what it reads first.
-  ValueId add(ValueId value) {
-    const LayerId id = step_.values[value].producer.value();
-    layers_.insert(id);
-    forward_.insert(value);
-    const Layer& layer = step_.layers[id];
-    if (layer.spec.op == "binary" && factors_.empty()) {
-      factors_ = {layer.inputs.front().value(), layer.inputs.back().value()};
-    }
-    return layer.inputs.front().value();
-  }
-
-  void add_gradient() {
-    std::set<ValueId> made;
-    for (LayerId id = 0; id < step_.layers.size(); ++id) {
-      const Layer& layer = step_.layers[id];
-      bool of_loss = false;
-      bool only = !contains(id) && layer.role == Layer::Role::kCompute;
-      for (const std::optional<ValueId>& input : layer.inputs) {
-        const bool direct =
-            input && (forward_.contains(*input) || targets_.contains(*input) || input == scale_);
-        of_loss = of_loss || direct;
-        only = only && input && (direct || made.contains(*input));
-      }
-      if (only && of_loss) {
-        layers_.insert(id);
-        made.insert(layer.outputs.begin(), layer.outputs.end());
-      }
-    }
-  }
-
-  const model::Graph& step_;
-  std::optional<ValueId> scale_;
-  std::set<LayerId> layers_;
-  std::set<ValueId> forward_;
-  std::vector<ValueId> factors_;
-  std::set<ValueId> targets_;
-};
+/// Returns the loss scale of a step, if it adapts.
+std::optional<ValueId> find_loss_scale(const model::Graph& step) {
+  const auto found = std::find_if(step.layers.begin(), step.layers.end(), [](const Layer& layer) {
+    return layer.spec.op == kLossScaleOp;
+  });
+  return found == step.layers.end() ? std::nullopt : found->inputs.front();
+}
 
 /// Writer of a step in two types.
 class MixedStep {
  public:
   MixedStep(const model::Graph& step, DataType type)
-      : step_(step), loss_(step), type_(type), result_(step) {
+      : step_(step), scale_(find_loss_scale(step)), type_(type), result_(step) {
     result_.layers.clear();
   }
 
@@ -208,7 +117,7 @@ class MixedStep {
   /// Returns whether a layer has these operands or results in f32.
   [[nodiscard]] bool is_wide(LayerId id, std::size_t index, bool output) const {
     const Layer& layer = step_.layers[id];
-    if (model::is_update(layer.spec) || loss_.contains(id) || looks_up(layer) ||
+    if (model::is_update(layer.spec) || layer.of_loss || looks_up(layer) ||
         reads_statistic(layer) || scales_loss(layer)) {
       return true;
     }
@@ -237,14 +146,14 @@ class MixedStep {
     return layer.spec.op == kLossScaleOp ||
            std::any_of(layer.inputs.begin(), layer.inputs.end(), [&](const auto& input) {
              const auto producer = input ? step_.values[*input].producer : std::nullopt;
-             return input && (input == loss_.scale() ||
+             return input && (input == scale_ ||
                               (producer && step_.layers[*producer].spec.op == kLossScaleOp));
            });
   }
 
   /// Returns by what a constant scale multiplies the loss's gradient.
   [[nodiscard]] double constant_scale() const {
-    return type_ == DataType::kF16 && !loss_.scale() ? kLossScale : 1.0;
+    return type_ == DataType::kF16 && !scale_ ? kLossScale : 1.0;
   }
 
   /// Returns whether a value is a weight, a state or a constant: no layer of a step makes it.
@@ -272,7 +181,7 @@ class MixedStep {
     }
     for (ValueId id = 0; id < result_.values.size(); ++id) {
       model::TensorType& type = result_.values[id].type;
-      if (type.dtype == DataType::kF32 && !wide.contains(id) && !loss_.is_target(id)) {
+      if (type.dtype == DataType::kF32 && !wide.contains(id)) {
         type.dtype = type_;
       }
     }
@@ -319,6 +228,19 @@ class MixedStep {
     return !producer || !reads_statistic(step_.layers[*producer]);
   }
 
+  /// Returns whether the loss's layers make a value, or what it is a view of.
+  [[nodiscard]] bool is_of_loss(ValueId value) const {
+    const auto producer_of = [&](ValueId id) {
+      return id < step_.values.size() ? step_.values[id].producer : std::nullopt;
+    };
+    std::optional<LayerId> producer = producer_of(value);
+    while (producer && step_.layers[*producer].role == Layer::Role::kView &&
+           !step_.layers[*producer].of_loss) {
+      producer = producer_of(step_.layers[*producer].inputs.front().value());
+    }
+    return producer && step_.layers[*producer].of_loss;
+  }
+
   /// Returns a value in the type that its reader has.
   ValueId cast(ValueId value, bool wide) {
     const DataType now = result_.values[value].type.dtype;
@@ -328,11 +250,9 @@ class MixedStep {
     }
     const auto [found, is_new] = casts_.try_emplace(value);
     if (is_new) {
-      const auto producer =
-          value < step_.values.size() ? step_.values[value].producer : std::nullopt;
-      const bool of_loss = producer && loss_.contains(*producer);
       LayerWriter writer = writer_at(value);
-      const ValueId from = of_loss ? writer.scaled(value, constant_scale()) : value;
+      const double scale = !wide && is_of_loss(value) ? constant_scale() : 1.0;
+      const ValueId from = writer.scaled(value, scale);
       found->second = writer.layer("cast", {from}, writer.dims(value), {}, wanted);
     }
     return found->second;
@@ -341,7 +261,8 @@ class MixedStep {
   /// Returns a weight's gradient in f32, as large as the loss's is.
   ValueId unscaled(ValueId gradient) {
     const ValueId wide = cast(gradient, true);
-    return writer_at(gradient).scaled(wide, 1.0 / constant_scale());
+    const double scale = is_of_loss(gradient) ? 1.0 : constant_scale();
+    return writer_at(gradient).scaled(wide, 1.0 / scale);
   }
 
   LayerWriter writer_at(ValueId value) {
@@ -351,7 +272,7 @@ class MixedStep {
   }
 
   const model::Graph& step_;
-  LossLayers loss_;
+  std::optional<ValueId> scale_;  // of the loss, if it adapts
   DataType type_;
   model::Graph result_;
   std::map<ValueId, ValueId> casts_;

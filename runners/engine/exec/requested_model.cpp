@@ -58,12 +58,15 @@ std::vector<model::Tensor> model_inputs(const model::Graph& graph, std::uint64_t
 
 namespace {
 
-/// Draws one class for each row.
+/// Draws one class for each row, or for few rows where the classes are rare.
 void draw_classes(const rewrite::ClassAxis& axis,
                   model::WeightStream& random,
                   std::vector<double>& numbers) {
   for (std::int64_t outer = 0; outer < axis.outer; ++outer) {
     for (std::int64_t inner = 0; inner < axis.inner; ++inner) {
+      if (axis.rarity > 1 && random.next() % static_cast<std::uint64_t>(axis.rarity) != 0) {
+        continue;
+      }
       const auto drawn =
           static_cast<std::int64_t>(random.next() % static_cast<std::uint64_t>(axis.classes));
       numbers.at(static_cast<std::size_t>((outer * axis.classes + drawn) * axis.inner + inner)) =

@@ -285,8 +285,11 @@ TEST(TrainingSteps, keep_no_second_copy_of_the_weights) {
 }
 
 /// Makes the first step of a model by SGD, as a run does.
-engine::ReadyModel first_step(const engine::RequestedModel& model, worker::Backend& backend) {
-  engine::ReadyModel ready = engine::prepare_mode(backend, model, {});
+engine::ReadyModel first_step(const engine::RequestedModel& model,
+                              worker::Backend& backend,
+                              bool fusion = false) {
+  engine::ReadyModel ready =
+      engine::prepare_mode(backend, model, {results::ExecutionMode{.fusion = fusion}, {}});
   if (ready.outcome.ok()) {
     engine::make_ready(model, measure::steady_clock(), ready);
   }
@@ -308,6 +311,57 @@ TEST(TrainingSteps, of_dlrm_agree_with_the_reference) {
       engine::ReferenceComparison(model::totals(model.graph()).macs).compare(model, ready, {});
   ASSERT_TRUE(deviation);
   EXPECT_FALSE(deviation->is_beyond()) << deviation->error;
+}
+
+TEST(TrainingSteps, by_each_loss_agree_with_the_reference) {
+  onnx::ModelProto segments;
+  const auto status = onnx::OnnxParser::Parse(
+      segments,
+      "<ir_version: 8, opset_import: [\"\": 17]> g (float[4,3,6,6] x) => (float[4,3,6,6] y)"
+      "<float[3,3,1,1] w = {0.5, -0.25, 0.75, 1.0, 0.25, -0.5, -1.0, 0.125, 0.375}> {"
+      " y = Conv(x, w) }");
+  ASSERT_TRUE(status.IsOK()) << status.ErrorMessage();
+  const auto backend = make_onednn_backend();
+  for (const std::string& loss : rewrite::loss_names()) {
+    worker::ExecuteRequest request;
+    request.model = segments.SerializeAsString();
+    request.training = "sgd+" + loss;
+    engine::RequestedModel model(request);
+    model.fill();
+    for (const bool fusion : {false, true}) {
+      SCOPED_TRACE(loss + (fusion ? ", fused" : ""));
+      engine::ReadyModel ready = first_step(model, *backend, fusion);
+      ASSERT_TRUE(ready.outcome.ok()) << ready.outcome.reason;
+      EXPECT_GT(engine::number_at(ready.outputs.at(0), 0), 0.01);
+      ready.rounding = engine::measure_rounding(model, ready);
+      const auto deviation =
+          engine::ReferenceComparison(model::totals(model.graph()).macs).compare(model, ready, {});
+      ASSERT_TRUE(deviation);
+      EXPECT_FALSE(deviation->is_beyond()) << deviation->error;
+    }
+  }
+}
+
+TEST(TrainingSteps, make_losses_of_detectors_and_segmenters_smaller) {
+  for (const auto loss : {rewrite::Loss::kFocal, rewrite::Loss::kDiceCrossEntropy}) {
+    SCOPED_TRACE(to_text(loss));
+    const TrainingStep step = rewrite::training_step(
+        toy(), {.loss = loss}, {.kind = Optimizer::Kind::kAdam, .rate = 0.02});
+    Values values = toy_values(step);
+    std::vector<double> labels(std::size_t{16} * 4);
+    for (std::size_t row = 0; row < 16; ++row) {
+      labels[4 * row + row % 4] = 1.0;
+    }
+    const model::ValueId target = step.training.target;
+    values[target] = engine::tensor_from(step.training.graph.values[target].type, labels);
+    Steps steps(step, values);
+    const double first = steps.next();
+    double last = first;
+    for (int i = 0; i < 60; ++i) {
+      last = steps.next();
+    }
+    EXPECT_LT(last, 0.8 * first);
+  }
 }
 
 TEST(TrainingSteps, whose_gradients_are_all_zero_are_wrong) {

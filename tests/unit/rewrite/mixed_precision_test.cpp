@@ -4,7 +4,9 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -113,17 +115,69 @@ TEST(MixedPrecision, a_binary_cross_entropy_has_the_digits_of_f32) {
   EXPECT_THAT(types_of(mixed, "binary"), ElementsAre("f32→f32"));
 }
 
+TEST(MixedPrecision, layers_of_every_loss_have_the_digits_of_f32) {
+  for (const std::string& loss : loss_names()) {
+    SCOPED_TRACE(loss);
+    GraphSketch sketch;
+    const auto hidden = sketch.relu(sketch.gemm(sketch.input({5, 4}), 3));
+    StepChoice choice;
+    choice.loss = parse_loss(loss);
+    choice.micro_batches = 2;
+    const TrainingStep step = training_step(sketch.build({sketch.gemm(hidden, 2)}), choice);
+    const model::Graph mixed = mixed_precision_step(step.training.graph, DataType::kBf16);
+    expect_sound(mixed);
+    std::size_t of_loss = 0;
+    for (const model::Layer& layer : mixed.layers) {
+      if (!layer.of_loss || layer.role != model::Layer::Role::kCompute) {
+        continue;
+      }
+      ++of_loss;
+      for (const std::optional<model::TensorType>& input : layer.spec.inputs) {
+        EXPECT_EQ(input.value().dtype, DataType::kF32) << layer.key.text;
+      }
+      EXPECT_EQ(layer.spec.outputs.front().dtype, DataType::kF32) << layer.key.text;
+    }
+    EXPECT_GE(of_loss, 2U * 5U + 1U);  // of both micro-batches, and the sum
+    EXPECT_THAT(types_of(mixed, "gemm"), testing::Each("bf16→bf16"));
+    EXPECT_EQ(mixed.values[step.training.target].type.dtype, DataType::kF32);
+    EXPECT_EQ(mixed.values[mixed.outputs.front()].type.dtype, DataType::kF32);
+  }
+}
+
+/// Lists by what layers of a graph multiply.
+std::multiset<double> factors(const model::Graph& graph) {
+  std::multiset<double> found;
+  for (const model::Layer& layer : graph.layers) {
+    if (layer.spec.op == "eltwise" && layer.spec.text("fn") == "linear") {
+      found.insert(layer.spec.reals("parameters").at(0));
+    }
+  }
+  return found;
+}
+
+TEST(MixedPrecision, f16_scales_a_gradient_of_other_extents_than_the_result) {
+  GraphSketch sketch;
+  const auto numbers = sketch.gemm(sketch.input({5, 4}), 6);
+  const TrainingStep step =
+      step_of(sketch.build({sketch.view(numbers, {5, 2, 3})}), Loss::kMeanSquaredError);
+  const model::Graph mixed = mixed_precision_step(step.training.graph, DataType::kF16);
+  expect_sound(mixed);
+  EXPECT_EQ(factors(mixed).count(kLossScale), 1U);
+  EXPECT_EQ(factors(mixed).count(1.0 / kLossScale), 2U);  // the matrix and its bias
+}
+
+TEST(MixedPrecision, a_weight_whose_gradient_is_the_loss_s_is_not_scaled) {
+  GraphSketch sketch;
+  const auto x = sketch.input({5, 4});
+  const TrainingStep step =
+      step_of(sketch.build({sketch.add(x, sketch.weight({5, 4}))}), Loss::kMeanSquaredError);
+  const model::Graph mixed = mixed_precision_step(step.training.graph, DataType::kF16);
+  expect_sound(mixed);
+  EXPECT_EQ(factors(mixed), factors(step.training.graph));
+}
+
 TEST(MixedPrecision, f16_scales_the_gradient_of_the_loss_and_scales_weights_back) {
   const TrainingStep step = two_products();
-  const auto factors = [](const model::Graph& graph) {
-    std::multiset<double> found;
-    for (const model::Layer& layer : graph.layers) {
-      if (layer.spec.op == "eltwise" && layer.spec.text("fn") == "linear") {
-        found.insert(std::get<std::vector<double>>(layer.spec.attributes.at("parameters")).at(0));
-      }
-    }
-    return found;
-  };
   std::multiset<double> expected = factors(step.training.graph);
   expected.insert(kLossScale);
   for (std::size_t weight = 0; weight < 4; ++weight) {
@@ -135,13 +189,12 @@ TEST(MixedPrecision, f16_scales_the_gradient_of_the_loss_and_scales_weights_back
 }
 
 TEST(MixedPrecision, a_scale_that_adapts_is_f32_and_takes_the_place_of_the_constant_one) {
-  for (const Loss loss :
-       {Loss::kCrossEntropy, Loss::kBinaryCrossEntropy, Loss::kMeanSquaredError}) {
-    SCOPED_TRACE(to_text(loss));
+  for (const std::string& loss : loss_names()) {
+    SCOPED_TRACE(loss);
     GraphSketch sketch;
     const auto hidden = sketch.relu(sketch.gemm(sketch.input({5, 4}), 3));
     StepChoice choice;
-    choice.loss = loss;
+    choice.loss = parse_loss(loss);
     choice.loss_scaling = true;
     const TrainingStep step = training_step(sketch.build({sketch.gemm(hidden, 2)}), choice);
     const model::Graph mixed = mixed_precision_step(step.training.graph, DataType::kF16);

@@ -282,6 +282,23 @@ model::Graph clicks() {
   return sketch.build({sketch.sigmoid(sketch.gemm(sketch.mul(numbers, rows), 1))});
 }
 
+/// Scores of three classes for each of two anchors at nine places.
+model::Graph detections() {
+  GraphSketch sketch;
+  const auto features = sketch.eltwise(sketch.conv(sketch.input({4, 3, 3, 3}), 6, 3, true), "tanh");
+  const auto scores = sketch.view(sketch.conv(features, 6, 1, true), {4, 2, 3, 3, 3});
+  const auto last =
+      sketch.layer("transpose", {scores}, {4, 3, 3, 2, 3}, {{"perm", Dims{0, 3, 4, 1, 2}}});
+  return sketch.build({sketch.view(last, {4, 18, 3})});
+}
+
+/// Logits of three classes at each of sixteen places.
+model::Graph segments() {
+  GraphSketch sketch;
+  const auto features = sketch.eltwise(sketch.conv(sketch.input({4, 3, 4, 4}), 5, 3, true), "tanh");
+  return sketch.build({sketch.conv(features, 3, 1, true)});
+}
+
 /// Batch normalisations with frozen statistics: one whose scale and shift are trained, and two that
 /// are frozen as a whole.
 model::Graph stored_statistics() {
@@ -329,6 +346,8 @@ const std::vector<Example>& examples() {
       {"groups_and_rows", groups_and_rows},
       {"embeddings", embeddings, Loss::kMeanSquaredError},
       {"clicks", clicks, Loss::kBinaryCrossEntropy},
+      {"detections", detections, Loss::kFocal},
+      {"segments", segments, Loss::kDiceCrossEntropy},
       {"dropout", dropout},
       {"stored_statistics",
        stored_statistics,
@@ -369,6 +388,9 @@ Numbers numbers_of_example(const Example& example, const TrainingGraph& made) {
   std::vector<double>& target = values.at(made.target);
   for (std::size_t i = 0; i < target.size(); ++i) {
     target[i] = 0.5 + 0.4 * number(kTarget, i);
+    if (example.loss == Loss::kFocal) {
+      target[i] = target[i] > 0.8 ? 1.0 : 0.0;  // labels
+    }
   }
   for (const model::ValueId mask : made.masks) {
     for (double& kept : values.at(mask)) {

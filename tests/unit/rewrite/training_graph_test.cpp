@@ -223,25 +223,70 @@ TEST(TrainingGraph, a_binary_cross_entropy_reads_what_the_sigmoid_reads) {
   EXPECT_THAT(made.gradients, SizeIs(2));
 }
 
+TEST(TrainingGraph, a_focal_loss_reads_what_the_sigmoid_reads) {
+  GraphSketch sketch;
+  const auto numbers = sketch.gemm(sketch.input({5, 4}), 3);
+  const TrainingGraph made =
+      training_graph(sketch.build({sketch.sigmoid(numbers)}), {.loss = Loss::kFocal});
+  expect_sound(made);
+  const ClassAxis classes = made.classes.value();
+  EXPECT_EQ(std::vector({classes.outer, classes.classes, classes.inner, classes.rarity}),
+            (std::vector<std::int64_t>{5, 3, 1, 1000}));
+  EXPECT_EQ(count(made, "eltwise_backward"), 0U);  // of the sigmoid
+  EXPECT_THAT(made.gradients, SizeIs(2));
+}
+
+TEST(TrainingGraph, a_dice_loss_takes_the_classes_of_each_place) {
+  GraphSketch sketch;
+  const auto scores = sketch.conv(sketch.input({2, 3, 4, 5}), 6, 1);
+  const TrainingGraph made =
+      training_graph(sketch.build({scores}), {.loss = Loss::kDiceCrossEntropy});
+  expect_sound(made);
+  EXPECT_EQ(made.graph.values[made.target].type.dims, (std::vector<std::int64_t>{2, 1, 6, 20}));
+  EXPECT_EQ(model::element_count(made.graph.values[made.loss].type), 1);
+  EXPECT_EQ(count(made, "softmax_backward"), 1U);  // of both halves
+}
+
+TEST(TrainingGraph, models_of_mlperf_are_trained_by_losses_of_their_own) {
+  const auto made = [](const char* model, std::int64_t image, Loss loss) {
+    return training_graph(model::read_graph(zoo::find(model)->build(1, {{"image", image}})),
+                          {.loss = loss});
+  };
+  const TrainingGraph detector = made("retinanet-resnext50", 256, Loss::kFocal);
+  expect_sound(detector);
+  EXPECT_THAT(detector.missing, IsEmpty());
+  EXPECT_THAT(detector.unreached, SizeIs(10));  // the head of the boxes
+  const TrainingGraph segmenter = made("3d-unet", 64, Loss::kDiceCrossEntropy);
+  expect_sound(segmenter);
+  EXPECT_THAT(segmenter.missing, IsEmpty());
+  EXPECT_THAT(segmenter.unreached, IsEmpty());
+}
+
 TEST(TrainingGraph, refuses_the_cross_entropy_of_one_class) {
   GraphSketch sketch;
   const model::Graph graph = sketch.build({sketch.gemm(sketch.input({5, 4}), 1)});
-  try {
-    (void)training_graph(graph, {.loss = Loss::kCrossEntropy});
-    FAIL() << "was accepted";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), Error::Kind::kUser);
-    EXPECT_THAT(error.what(), HasSubstr("binary_cross_entropy"));
+  for (const Loss loss : {Loss::kCrossEntropy, Loss::kDiceCrossEntropy}) {
+    try {
+      (void)training_graph(graph, {.loss = loss});
+      ADD_FAILURE() << to_text(loss) << " was accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), Error::Kind::kUser);
+      EXPECT_THAT(error.what(), HasSubstr("binary_cross_entropy"));
+    }
   }
 }
 
 TEST(TrainingGraph, losses_have_one_name_each) {
-  EXPECT_THAT(loss_names(), SizeIs(3));
-  for (const Loss loss :
-       {Loss::kCrossEntropy, Loss::kBinaryCrossEntropy, Loss::kMeanSquaredError}) {
-    EXPECT_EQ(parse_loss(to_text(loss)), loss);
+  EXPECT_THAT(loss_names(),
+              ElementsAre("cross_entropy",
+                          "binary_cross_entropy",
+                          "mean_squared_error",
+                          "focal",
+                          "dice_cross_entropy"));
+  for (const std::string& name : loss_names()) {
+    EXPECT_EQ(to_text(parse_loss(name).value()), name);
   }
-  EXPECT_EQ(parse_loss("focal"), std::nullopt);
+  EXPECT_EQ(parse_loss("dice"), std::nullopt);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -382,6 +383,13 @@ TEST(ResolvedSuite, accepts_the_suites_that_are_shipped) {
     EXPECT_TRUE(suite.models.empty());
     EXPECT_GE(suite.layers.size(), 40U);
   }
+  std::map<std::string, std::set<std::string>> trainings;
+  for (const ResolvedSuite::Model& model :
+       resolve(read_suite(suites / "mlperf-training.toml")).models) {
+    trainings[model.name].insert(model.training);
+  }
+  EXPECT_TRUE(trainings["retinanet-resnext50"].contains("adam+focal"));
+  EXPECT_TRUE(trainings["3d-unet"].contains("sgd+dice_cross_entropy"));
   const ResolvedSuite vision = resolve(read_suite(suites / "vision30.toml"));
   EXPECT_EQ(vision.models.size(), 30U);
   // The same models and BERT, each in four types and two batches.

@@ -84,16 +84,21 @@ struct ModeWord {
   bool ExecutionMode::*option;
 };
 
-constexpr std::array<ModeWord, 14> kWords{{
+constexpr std::array<ModeWord, 19> kWords{{
     {"best_variant", &ExecutionMode::best_variant},
     {"bf16", &ExecutionMode::bf16},
     {"captured", &ExecutionMode::captured},
     {"channels_last", &ExecutionMode::channels_last},
     {"checkpointing", &ExecutionMode::checkpointing},
+    {"conv_relu_backward", &ExecutionMode::conv_relu_backward},
     {"eager", &ExecutionMode::eager},
     {"f16", &ExecutionMode::f16},
     {"folded_norms", &ExecutionMode::folded_norms},
+    {"fused_optimizer", &ExecutionMode::fused_optimizer},
     {"fusion", &ExecutionMode::fusion},
+    {"gemm_bias", &ExecutionMode::gemm_bias},
+    {"gemm_gelu", &ExecutionMode::gemm_gelu},
+    {"gemm_relu", &ExecutionMode::gemm_relu},
     {"int8", &ExecutionMode::int8},
     {"micro_batch", &ExecutionMode::micro_batch},
     {"parallel_branches", &ExecutionMode::parallel_branches},
@@ -111,6 +116,15 @@ constexpr std::array kPlans =
     std::to_array<ModeWord>({{"best_variant", &ExecutionMode::best_variant},
                              {"checkpointing", &ExecutionMode::checkpointing},
                              {"folded_norms", &ExecutionMode::folded_norms}});
+
+// What is fused: everything that may be, or one family of it.
+constexpr std::array kFusions =
+    std::to_array<ModeWord>({{"fusion", &ExecutionMode::fusion},
+                             {"conv_relu_backward", &ExecutionMode::conv_relu_backward},
+                             {"fused_optimizer", &ExecutionMode::fused_optimizer},
+                             {"gemm_bias", &ExecutionMode::gemm_bias},
+                             {"gemm_gelu", &ExecutionMode::gemm_gelu},
+                             {"gemm_relu", &ExecutionMode::gemm_relu}});
 
 // The words that are names of types. A mode has one of them at most.
 constexpr std::array kTypes = std::to_array<ModeWord>({{"bf16", &ExecutionMode::bf16},
@@ -162,6 +176,14 @@ std::string_view ExecutionMode::other_type() const {
   return found == kTypes.end() ? std::string_view() : found->word;
 }
 
+std::string_view ExecutionMode::fusion_family() const {
+  const auto* const found =
+      std::find_if(kFusions.begin() + 1, kFusions.end(), [this](const ModeWord& family) {
+        return this->*family.option;
+      });
+  return found == kFusions.end() ? std::string_view() : found->word;
+}
+
 std::string list_mode_words() {
   std::vector<std::string_view> words;
   for (const ModeWord& each : kWords) {
@@ -203,6 +225,7 @@ ExecutionMode execution_mode_from(std::string_view text) {
     mode.*(found->option) = true;
     check_at_most_one(mode, kLayouts, "; best_variant also tries variants with channels last");
     check_at_most_one(mode, kPlans);
+    check_at_most_one(mode, kFusions);
     check_at_most_one(mode, kTypes);
     check_at_most_one(mode, kLaunches);
     if (end == std::string_view::npos) {

@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
+#include "harness/base/error.hpp"
+#include "harness/model/key/op_schema.hpp"
 #include "harness/rewrite/match.hpp"
 
 namespace plumb::rewrite {
@@ -232,6 +235,69 @@ std::vector<Match> find_written_out_activations(const model::Graph& graph,
       spec.attributes = {{"fn", activation.step.fn}, {"parameters", activation.step.parameters}};
       result.push_back(
           make_match(rule, activation.layers, {std::move(spec), {value}, activation.result, {}}));
+    }
+  }
+  return result;
+}
+
+namespace {
+
+/// Returns whether an `eltwise_backward` of dy reads the function's operand row by row as dy lies.
+bool keeps_rows(const model::TensorType& saved, const model::TensorType& dy) {
+  return saved.dtype == dy.dtype && saved.strides.empty() && !saved.dims.empty() &&
+         !dy.dims.empty() && saved.dims.back() == dy.dims.back() &&
+         element_count(saved) == element_count(dy);
+}
+
+/// Makes the match of the first of some layers with the function's gradient, which is the last.
+Match with_gradient(const model::Graph& graph,
+                    std::string_view rule,
+                    std::vector<model::LayerId> layers) {
+  const model::Layer& layer = graph.layers[layers.front()];
+  const model::Layer& gradient = graph.layers[layers.back()];
+  const model::OpSchema* const schema = model::find_op_schema(layer.spec.op);
+  PLUMB_CHECK(schema != nullptr);
+  Replacement joined{layer.spec, layer.inputs, gradient.outputs.front(), {}};
+  const std::size_t operand = std::max(joined.spec.inputs.size(), schema->max_inputs);
+  joined.spec.inputs.resize(operand);
+  joined.inputs.resize(operand);
+  model::TensorType saved = gradient.spec.inputs[1].value();
+  saved.dims = layer.spec.outputs.front().dims;  // those before the view
+  joined.spec.inputs.emplace_back(std::move(saved));
+  joined.inputs.push_back(gradient.inputs[1]);
+  joined.spec.epilogue.push_back(model::Epilogue{
+      gradient.spec.text("fn") + "_backward", gradient.spec.reals("parameters"), operand});
+  return make_match(rule, std::move(layers), std::move(joined));
+}
+
+}  // namespace
+
+std::vector<Match> find_activation_gradients(const model::Graph& graph,
+                                             std::string_view rule,
+                                             std::string_view anchor) {
+  const ValueUses uses(graph);
+  std::vector<Match> result;
+  for (model::LayerId id = 0; id < graph.layers.size(); ++id) {
+    const model::Layer& layer = graph.layers[id];
+    if (!is_op(layer, anchor) || layer.outputs.size() != 1 || !layer.spec.epilogue.empty()) {
+      continue;
+    }
+    std::vector<model::LayerId> layers{id};
+    model::ValueId dy = layer.outputs.front();
+    std::optional<model::LayerId> reader = uses.only_reader(dy);
+    if (reader && graph.layers[*reader].role == model::Layer::Role::kView) {
+      layers.push_back(*reader);
+      dy = graph.layers[*reader].outputs.front();
+      reader = uses.only_reader(dy);
+    }
+    if (!reader || !is_op(graph.layers[*reader], "eltwise_backward")) {
+      continue;
+    }
+    layers.push_back(*reader);
+    const model::Layer& gradient = graph.layers[*reader];
+    if (gradient.inputs[0] == dy &&
+        keeps_rows(gradient.spec.inputs[1].value(), layer.spec.outputs.front())) {
+      result.push_back(with_gradient(graph, rule, std::move(layers)));
     }
   }
   return result;

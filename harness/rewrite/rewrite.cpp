@@ -14,9 +14,11 @@
 #include <utility>
 #include <vector>
 
+#include "harness/model/key/op_schema.hpp"
 #include "harness/model/key/training_layers.hpp"
 #include "harness/rewrite/activation_pattern.hpp"
 #include "harness/rewrite/chain.hpp"
+#include "harness/rewrite/fusion_family.hpp"
 #include "harness/rewrite/match.hpp"
 #include "harness/rewrite/value_uses.hpp"
 
@@ -427,6 +429,13 @@ constexpr std::array kRewrites = std::to_array<Rewrite>({
        return find_layer_norms(graph, "layer_norm"); }},
     {"update", "fusion", [](const model::Graph& graph) -> Matches {
        return find_updates(graph, "update"); }},
+    {"conv_activation_gradient", "gradient", [](const model::Graph& graph) -> Matches {
+       return find_activation_gradients(graph, "conv_activation_gradient",
+                                        "conv_backward_data"); }},
+    {"gemm_activation_gradient", "gradient", [](const model::Graph& graph) -> Matches {
+       return find_activation_gradients(graph, "gemm_activation_gradient", "gemm"); }},
+    {"matmul_activation_gradient", "gradient", [](const model::Graph& graph) -> Matches {
+       return find_activation_gradients(graph, "matmul_activation_gradient", "matmul"); }},
 });
 // clang-format on
 
@@ -436,10 +445,17 @@ std::span<const Rewrite> rewrites() {
   return kRewrites;
 }
 
-std::vector<Match> matches(const model::Graph& graph) {
+std::vector<Match> matches(const model::Graph& graph, std::string_view family) {
+  const FusionFamily* const of = family.empty() ? nullptr : &find_fusion_family(family);
   std::vector<Match> all;
   for (const Rewrite& rule : kRewrites) {
+    if (of == nullptr ? rule.family == "gradient" : !model::is_one_of(of->rules, rule.name)) {
+      continue;
+    }
     std::vector<Match> found = rule.find(graph);
+    if (of != nullptr) {
+      std::erase_if(found, [of](const Match& match) { return !of->contains(match); });
+    }
     std::move(found.begin(), found.end(), std::back_inserter(all));
   }
   std::stable_sort(all.begin(), all.end(), [](const Match& left, const Match& right) {
@@ -449,8 +465,9 @@ std::vector<Match> matches(const model::Graph& graph) {
 }
 
 std::vector<Match> largest_matches(const model::Graph& graph,
-                                   const std::function<bool(const Match&)>& accepted) {
-  std::vector<Match> found = matches(graph);
+                                   const std::function<bool(const Match&)>& accepted,
+                                   std::string_view family) {
+  std::vector<Match> found = matches(graph, family);
   // Stable, so that of two matches of the same size the one that begins first is chosen.
   std::stable_sort(found.begin(), found.end(), [](const Match& left, const Match& right) {
     return left.layers.size() > right.layers.size();

@@ -97,7 +97,8 @@ class Run(Command):
         self.plumb("run", self.tiny(), "--stack", "fake", "--mode", "bf16", "--mode", "fusion+best_variant")
         model = self.json("bound")["models"][0]
         self.assertEqual([execution["mode"] for execution in model["executions"]], ["bf16", "best_variant+fusion"])
-        self.assertIn("best_variant, bf16, captured, channels_last, checkpointing, eager, f16, folded_norms, fusion, int8, micro_batch, parallel_branches, streams and tf32", self.plumb("run", self.tiny(), "--mode", "fast", expect=2).stderr)
+        self.assertIn("best_variant, bf16, captured, channels_last, checkpointing, conv_relu_backward, eager, f16, folded_norms, fused_optimizer, fusion, "
+                      "gemm_bias, gemm_gelu, gemm_relu, int8, micro_batch, parallel_branches, streams and tf32", self.plumb("run", self.tiny(), "--mode", "fast", expect=2).stderr)
         self.assertIn("models", self.plumb("run", self.tiny(), "--only", "nonsense", expect=2).stderr)
 
     def test_says_what_kept_a_model_from_being_executed(self):

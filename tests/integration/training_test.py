@@ -262,6 +262,23 @@ class Training(Command):
         refused = self.plumb("run", "--model", "lenet", "--training", "sgd:1", expect=2).stderr
         self.assertIn("':K'", refused)
 
+    def test_each_family_of_fusions_is_a_what_if_and_a_mode_of_its_own(self):
+        families = ("fused_optimizer", "gemm_bias", "gemm_gelu", "gemm_relu", "conv_relu_backward")
+        self.plumb("run", "--model", "lenet", "--batch", "4", "--training", "sgd", *(word for mode in ("plain", *families) for word in ("--mode", mode)),
+                   "--cache", "none", "--processes", "1")
+        rows = {row["name"]: row for row in self.json("whatif")["models"][0]["whatifs"]}
+        for name in ("fused_optimizer", "gemm_bias"):
+            self.assertIsNone(rows[name].get("why_not"), name)
+            self.assertTrue(rows[name]["predicted_seconds"] and rows[name]["realised_seconds"], rows[name])
+            self.assertLess(rows[name]["realised_difference"], 1e-3, name)
+        for name in ("gemm_gelu", "gemm_relu", "conv_relu_backward"):  # a pool stands behind each of its ReLUs
+            self.assertFalse(rows[name]["applies"], name)
+            self.assertIn("has no layers that the mode " + name, rows[name]["why_not"])
+            self.assertIsNone(rows[name]["predicted_seconds"], name)
+        self.plumb("run", "--model", "lenet", "--batch", "4", "--stack", "fake", "--mode", "plain")
+        names = {row["name"] for row in self.json("whatif")["models"][0]["whatifs"]}
+        self.assertFalse(names & set(families), "rows of steps alone")
+
     def test_a_loss_belongs_to_training(self):
         self.assertIn("--training", self.plumb("model", "show", "lenet", "--loss", "cross_entropy", expect=2).stderr)
         self.assertIn("mean_squared_error", self.plumb("model", "show", "lenet", "--training", "--loss", "dice", expect=2).stderr)

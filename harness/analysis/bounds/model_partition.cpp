@@ -17,7 +17,8 @@ namespace {
 
 std::vector<PartitionStep> possible_steps(const model::Graph& graph,
                                           const ResultSet& results,
-                                          PartitionMode mode) {
+                                          PartitionMode mode,
+                                          std::string_view family) {
   std::vector<PartitionStep> steps;
   for (model::LayerId id = 0; id < graph.layers.size(); ++id) {
     const model::Layer& layer = graph.layers[id];
@@ -31,7 +32,7 @@ std::vector<PartitionStep> possible_steps(const model::Graph& graph,
   if (mode == PartitionMode::kPlain) {
     return steps;
   }
-  for (rewrite::Match& match : rewrite::matches(graph)) {
+  for (rewrite::Match& match : rewrite::matches(graph, family)) {
     if (std::optional<KeyTime> time = results.best(match.key, results::CacheMode::kNone)) {
       steps.push_back({std::move(match.layers),
                        std::string(match.rewrite),
@@ -58,8 +59,9 @@ std::string_view to_text(PartitionMode mode) {
 
 ModelPartition partition_model(const model::Graph& graph,
                                const ResultSet& results,
-                               PartitionMode mode) {
-  const std::vector<PartitionStep> steps = possible_steps(graph, results, mode);
+                               PartitionMode mode,
+                               std::string_view family) {
+  const std::vector<PartitionStep> steps = possible_steps(graph, results, mode, family);
   std::vector<PartitionOption> options;
   options.reserve(steps.size());
   for (const PartitionStep& step : steps) {

@@ -12,7 +12,7 @@ namespace plumb::analysis {
 /// Steps that a mode allows.
 enum class PartitionMode {
   kPlain,   ///< layers as they are written
-  kFusion,  ///< also everything in the table of rewrites
+  kFusion,  ///< also several of them as one, by the table of rewrites
 };
 [[nodiscard]] std::string_view to_text(PartitionMode mode);  ///< "plain", "fusion"
 
@@ -24,9 +24,11 @@ struct ModelPartition {
   Seconds critical_length{};
   bool optimal = true;  ///< see Partition::optimal
 };
+/// Computes it. kFusion takes everything, or only the rewrite::FusionFamily that is named.
 [[nodiscard]] ModelPartition partition_model(const model::Graph& graph,
                                              const ResultSet& results,
-                                             PartitionMode mode);
+                                             PartitionMode mode,
+                                             std::string_view family = {});
 
 /// Sum over steps, with the rows from which it is computed.
 struct StepSum {

@@ -125,26 +125,31 @@ class GroupPartition {
 
 }  // namespace
 
-Partition cheapest_partition(std::size_t layers, std::span<const PartitionOption> options) {
+Partition cheapest_partition(std::size_t layers, std::span<const PartitionOption> all) {
+  std::vector<bool> coverable(layers, false);
+  for (const PartitionOption& option : all) {
+    if (option.layers.size() == 1) {
+      coverable[option.layers.front()] = true;
+    }
+  }
+  std::vector<PartitionOption> options(all.begin(), all.end());  // without views
+  for (PartitionOption& option : options) {
+    std::erase_if(option.layers, [&](model::LayerId layer) { return !coverable[layer]; });
+  }
   std::vector<std::vector<std::size_t>> by_first(layers);
   LayerGroups groups(layers);
   for (std::size_t i = 0; i < options.size(); ++i) {
     const PartitionOption& option = options[i];
-    if (option.layers.size() > 1 && !option.seconds) {
+    if (all[i].layers.size() > 1 && !option.seconds) {
       continue;
     }
+    PLUMB_CHECK(!option.layers.empty());
     by_first[option.layers.front()].push_back(i);
     for (const model::LayerId layer : option.layers) {
       groups.join(option.layers.front(), layer);
     }
   }
   std::map<std::size_t, std::vector<model::LayerId>> members;
-  std::vector<bool> coverable(layers, false);
-  for (const PartitionOption& option : options) {
-    if (option.layers.size() == 1) {
-      coverable[option.layers.front()] = true;
-    }
-  }
   for (model::LayerId layer = 0; layer < layers; ++layer) {
     if (coverable[layer]) {
       members[groups.root(layer)].push_back(layer);

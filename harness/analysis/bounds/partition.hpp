@@ -14,7 +14,8 @@ namespace plumb::analysis {
 
 /// One way to execute some layers: a single layer, or several fused.
 struct PartitionOption {
-  std::vector<model::LayerId> layers;  ///< ascending; only the last one's result is read outside
+  std::vector<model::LayerId> layers;  ///< ascending; only the last one's result is read outside;
+                                       ///< views in between may be among them
   std::optional<Seconds> seconds;      ///< absent: not measured
 };
 
@@ -51,14 +52,14 @@ class LayerGroups {
 inline constexpr std::size_t kMaxPartitionStates = 4096;
 
 /// Finds the cheapest partition of the layers that have options. It has as few layers without a
-/// time as possible, then as few seconds. Every such layer needs an option of its own. Options of
-/// several layers without a time are ignored.
+/// time as possible, then as few seconds. Every such layer needs an option of its own, but for
+/// views, which cost nothing. Options of several layers without a time are ignored.
 ///
 /// Exact: dynamic programming over the layers in order, within each group of overlapping options.
 /// The state is the set of later layers that an option has already taken. Deterministic: of equal
 /// costs, the order of layers and options decides, plain layers first.
 [[nodiscard]] Partition cheapest_partition(std::size_t layers,
-                                           std::span<const PartitionOption> options);
+                                           std::span<const PartitionOption> all);
 
 /// Longest chain of options that wait for each other.
 struct CriticalPath {

@@ -27,8 +27,9 @@ std::optional<measure::MeasuredTime> price_mode(const WhatIfInput& input,
   }
   // A model in 8 bits is fused before it is quantised.
   const PartitionMode partition =
-      mode.fusion && !mode.int8 ? PartitionMode::kFusion : PartitionMode::kPlain;
-  std::vector<PartitionStep> steps = input.partition_in(mode.other_type(), partition).steps;
+      mode.fuses() && !mode.int8 ? PartitionMode::kFusion : PartitionMode::kPlain;
+  std::vector<PartitionStep> steps =
+      input.partition_in(mode.other_type(), partition, mode.fusion_family()).steps;
   for (PartitionStep& step : steps) {
     if (!mode.best_variant) {
       step.time = input.results.library_choice(step.key, results::CacheMode::kNone);
@@ -72,6 +73,15 @@ constexpr std::array kSettings = std::to_array<ModeSetting>({
     {"channels_last", "PyTorch", "model and inputs .to(memory_format=torch.channels_last)"},
     {"checkpointing", "ONNX Runtime", "training by ORTModule: ORTMODULE_MEMORY_OPT_LEVEL=1"},
     {"checkpointing", "PyTorch", "torch.utils.checkpoint.checkpoint_sequential()"},
+    {"fused_optimizer", "ONNX Runtime", "onnxruntime.training.optim.FusedAdam"},
+    {"fused_optimizer", "PyTorch", "torch.optim.AdamW(…, fused=True), or foreach=True"},
+    {"gemm_bias", "oneDNN", "inner_product_forward with a bias, inner_product_backward_weights"},
+    {"gemm_bias", "cuBLASLt", "CUBLASLT_EPILOGUE_BIAS, then CUBLASLT_EPILOGUE_BGRADB"},
+    {"gemm_gelu", "cuBLASLt", "CUBLASLT_EPILOGUE_GELU_AUX, then CUBLASLT_EPILOGUE_DGELU"},
+    {"gemm_relu", "cuBLASLt", "CUBLASLT_EPILOGUE_RELU_AUX, then CUBLASLT_EPILOGUE_DRELU"},
+    {"conv_relu_backward",
+     "cuDNN",
+     "graph API: CUDNN_POINTWISE_RELU_BWD behind a convolution's gradient of data"},
     {"folded_norms", "PyTorch", "in forward(): conv2d(x, weight * factor, offset), both constant"},
     {"bf16", "oneDNN", "memory::data_type::bf16"},
     {"bf16", "cuDNN", "CUDNN_DATA_BFLOAT16, compute type CUDNN_DATA_FLOAT"},

@@ -29,7 +29,7 @@ namespace plumb::analysis {
 /// What switches an option of a mode on outside of Plumbline.
 struct ModeSetting {
   std::string_view option;     ///< word of the mode: "bf16"
-  std::string_view framework;  ///< "oneDNN", "cuDNN", "ONNX Runtime", "PyTorch"
+  std::string_view framework;  ///< "oneDNN", "cuDNN", "cuBLASLt", "ONNX Runtime", "PyTorch"
   std::string_view setting;    ///< a call, an option or a variable
 };
 

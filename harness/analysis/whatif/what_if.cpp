@@ -13,6 +13,7 @@
 
 #include "harness/analysis/whatif/mode_facts.hpp"
 #include "harness/results/execution.hpp"
+#include "harness/rewrite/gradient/training_step.hpp"
 
 namespace plumb::analysis {
 namespace {
@@ -163,6 +164,41 @@ constexpr std::array kWhatIfs = std::to_array<WhatIf>({
      "what if frozen batch normalisations were folded into convolutions?",
      "folded_norms",
      folded_norms_what_if},
+    {"fused_optimizer",
+     "what if one layer updated many weights?",
+     "fused_optimizer",
+     [](const WhatIfInput& input) { return fusion_family_what_if(input, "fused_optimizer"); },
+     "plain",
+     true,
+     true},
+    {"gemm_bias",
+     "what if products took their bias and its gradient along?",
+     "gemm_bias",
+     [](const WhatIfInput& input) { return fusion_family_what_if(input, "gemm_bias"); },
+     "plain",
+     true,
+     true},
+    {"gemm_gelu",
+     "what if products took GELU and its gradient along?",
+     "gemm_gelu",
+     [](const WhatIfInput& input) { return fusion_family_what_if(input, "gemm_gelu"); },
+     "plain",
+     true,
+     true},
+    {"gemm_relu",
+     "what if products took ReLU and its gradient along?",
+     "gemm_relu",
+     [](const WhatIfInput& input) { return fusion_family_what_if(input, "gemm_relu"); },
+     "plain",
+     true,
+     true},
+    {"conv_relu_backward",
+     "what if convolutions' gradients of data took the ReLU's gradient along?",
+     "conv_relu_backward",
+     [](const WhatIfInput& input) { return fusion_family_what_if(input, "conv_relu_backward"); },
+     "plain",
+     true,
+     true},
     {"framework",
      "what if the traced runtime executed only what the model needs?",
      "",
@@ -187,7 +223,11 @@ ModelWhatIfs compute_what_ifs(const WhatIfInput& input) {
   ModelWhatIfs result;
   result.instance = input.instance;
   std::vector<std::string> modes;
+  const bool step = rewrite::is_step(input.graph);
   for (const WhatIf& row : kWhatIfs) {
+    if (row.of_steps && !step) {
+      continue;
+    }
     modes.emplace_back(row.execution_mode);
     result.whatifs.push_back(row.evaluate(input));
     result.whatifs.back().name = row.name;

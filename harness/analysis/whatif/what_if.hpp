@@ -18,6 +18,10 @@ namespace plumb::analysis {
 /// Predicts the saving if layers were fused wherever the library can fuse them (harness/rewrite).
 [[nodiscard]] WhatIfResult fusion_what_if(const WhatIfInput& input);
 
+/// Predicts the saving if one family of fusions alone were switched on in a step of training
+/// (rewrite::FusionFamily).
+[[nodiscard]] WhatIfResult fusion_family_what_if(const WhatIfInput& input, std::string_view family);
+
 /// Answers what channels last would save, wherever a layer can take images so. Only an execution
 /// can tell: rows do not say which layout a variant named `layout=any` uses.
 [[nodiscard]] WhatIfResult channels_last_what_if(const WhatIfInput& input);
@@ -96,6 +100,7 @@ struct WhatIf {
   WhatIfResult (*evaluate)(const WhatIfInput& input);
   std::string_view baseline_mode = "plain";  ///< against which it does
   bool plans_tell = true;                    ///< the prices of executed plans hold what it changes
+  bool of_steps = false;  ///< it asks about steps of training, and is no row of other models
 };
 [[nodiscard]] std::span<const WhatIf> what_ifs();
 

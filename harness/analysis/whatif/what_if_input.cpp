@@ -18,12 +18,14 @@ const model::Graph& WhatIfInput::graph_in(std::string_view type) const {
              : typed_.emplace(std::string(type), rewrite::typed_graph(graph, type)).first->second;
 }
 
-const ModelPartition& WhatIfInput::partition_in(std::string_view type, PartitionMode mode) const {
-  const std::pair key(std::string(type), mode);
+const ModelPartition& WhatIfInput::partition_in(std::string_view type,
+                                                PartitionMode mode,
+                                                std::string_view family) const {
+  const std::tuple key(std::string(type), mode, std::string(family));
   const auto found = partitions_.find(key);
   return found != partitions_.end()
              ? found->second
-             : partitions_.emplace(key, partition_model(graph_in(type), results, mode))
+             : partitions_.emplace(key, partition_model(graph_in(type), results, mode, family))
                    .first->second;
 }
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "harness/analysis/bounds/bounds.hpp"
@@ -33,8 +33,11 @@ class WhatIfInput {
 
   /// Returns the graph in a type of suites. Empty: the model's own.
   [[nodiscard]] const model::Graph& graph_in(std::string_view type) const;
-  /// Returns the cheapest partition of that graph, and the one with the shortest critical path.
-  [[nodiscard]] const ModelPartition& partition_in(std::string_view type, PartitionMode mode) const;
+  /// Returns the cheapest partition of that graph, and the one with the shortest critical path. A
+  /// family restricts what is fused (partition_model()).
+  [[nodiscard]] const ModelPartition& partition_in(std::string_view type,
+                                                   PartitionMode mode,
+                                                   std::string_view family = {}) const;
 
   const ModelInstance& instance;
   const model::Graph& graph;
@@ -50,7 +53,8 @@ class WhatIfInput {
 
  private:
   mutable std::map<std::string, model::Graph, std::less<>> typed_;
-  mutable std::map<std::pair<std::string, PartitionMode>, ModelPartition> partitions_;
+  mutable std::map<std::tuple<std::string, PartitionMode, std::string>, ModelPartition>
+      partitions_;
 };
 
 /// Distance of a predicted saving from the realised one, as a share of the realised baseline.

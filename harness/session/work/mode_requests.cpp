@@ -10,7 +10,9 @@
 #include "harness/analysis/bounds/model_partition.hpp"
 #include "harness/analysis/micro_batch/layer_division.hpp"
 #include "harness/results/results_json.hpp"
+#include "harness/rewrite/fused_graph.hpp"
 #include "harness/rewrite/gradient/folded_norms.hpp"
+#include "harness/rewrite/rewrite.hpp"
 #include "harness/rewrite/types/typed_graph.hpp"
 
 namespace plumb::session {
@@ -19,14 +21,15 @@ namespace {
 std::vector<analysis::PartitionStep> cover_steps(const PlannedModel& model,
                                                  const analysis::ResultSet& results,
                                                  const results::ExecutionMode& mode) {
-  const analysis::PartitionMode cover = mode.fusion && !mode.int8  // 8 bits: fused already
+  const analysis::PartitionMode cover = mode.fuses() && !mode.int8  // 8 bits: fused already
                                             ? analysis::PartitionMode::kFusion
                                             : analysis::PartitionMode::kPlain;
+  const auto steps_of = [&](const model::Graph& graph) {
+    return analysis::partition_model(graph, results, cover, mode.fusion_family()).steps;
+  };
   return mode.other_type().empty()
-             ? analysis::partition_model(model.graph, results, cover).steps
-             : analysis::partition_model(
-                   rewrite::typed_graph(model.graph, mode.other_type()), results, cover)
-                   .steps;
+             ? steps_of(model.graph)
+             : steps_of(rewrite::typed_graph(model.graph, mode.other_type()));
 }
 
 bool complete(const std::vector<analysis::PartitionStep>& steps) {
@@ -107,6 +110,13 @@ bool has_images(const model::Graph& graph) {
   });
 }
 
+/// Joins all that belongs to a family of fusions, whether or not a backend has it.
+model::Graph with_family(const model::Graph& graph, std::string_view family) {
+  const std::vector<rewrite::Match> joined = rewrite::largest_matches(
+      graph, [](const rewrite::Match&) { return true; }, family);
+  return rewrite::fused_graph(graph, joined).graph;
+}
+
 /// Returns whether a mode needs measured layers before it can be executed or makes sense.
 bool needs_times(const results::ExecutionMode& mode) {
   return mode.best_variant || !mode.other_type().empty();
@@ -132,6 +142,11 @@ std::vector<PlannedModel> models_in_other_forms(std::span<const PlannedModel> mo
       std::any_of(modes.begin(), modes.end(), [](const auto& mode) { return mode.folded_norms; });
   std::vector<PlannedModel> typed;
   for (const PlannedModel& model : models) {
+    for (const results::ExecutionMode& mode : modes) {
+      if (!mode.fusion_family().empty()) {
+        typed.push_back({model.instance, with_family(model.graph, mode.fusion_family())});
+      }
+    }
     if (auto step = folded ? rewrite::folded_norms(model.graph) : std::nullopt) {
       typed.push_back({model.instance, std::move(step->graph)});
     }

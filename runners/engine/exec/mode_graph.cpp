@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -45,9 +46,10 @@ class Support {
 
 /// Finds the matches that the steps name. A step of one layer is no match.
 std::vector<rewrite::Match> named_matches(const model::Graph& graph,
-                                          const std::vector<worker::ModeStep>& steps) {
+                                          const std::vector<worker::ModeStep>& steps,
+                                          std::string_view family) {
   std::map<std::pair<std::vector<model::LayerId>, model::LayerKey>, rewrite::Match> by_layers;
-  for (rewrite::Match& match : rewrite::matches(graph)) {
+  for (rewrite::Match& match : rewrite::matches(graph, family)) {
     std::pair name(match.layers, match.key);
     by_layers.try_emplace(std::move(name), std::move(match));
   }
@@ -67,6 +69,28 @@ std::vector<rewrite::Match> named_matches(const model::Graph& graph,
     }
   }
   return result;
+}
+
+/// Throws Error{kUser} that says why a backend joins no layers of a family of fusions.
+[[noreturn]] void refuse_family(const model::Graph& graph,
+                                std::string_view family,
+                                const worker::Backend& backend) {
+  const std::vector<rewrite::Match> found = rewrite::matches(graph, family);
+  if (found.empty()) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("'{}' has no layers that the mode {} joins, which is one for steps of "
+                            "training",
+                            graph.name,
+                            family));
+  }
+  const rewrite::Match& first = found.front();
+  const results::Outcome support = backend.supports(first.key);
+  throw Error(Error::Kind::kUser,
+              fmt::format("no layers are joined: not {} with {}, the first of {} places: {}",
+                          graph.layers[first.layers.front()].name,
+                          graph.layers[first.layers.back()].name,
+                          found.size(),
+                          support.ok() ? "there is only reference code" : support.reason));
 }
 
 /// Lists the values whose magnitudes set the scales of activations.
@@ -166,12 +190,16 @@ ModeGraph graph_of_mode(const model::Graph& graph,
     return result;
   }
   std::vector<rewrite::Match> chosen;
+  const std::string_view family = request.mode.fusion_family();
   if (request.mode.best_variant && !request.mode.int8) {
-    chosen = named_matches(typed, request.steps);
-  } else if (request.mode.fusion) {
+    chosen = named_matches(typed, request.steps, family);
+  } else if (request.mode.fuses()) {
     Support support(backend);
     chosen = rewrite::largest_matches(
-        typed, [&](const rewrite::Match& match) { return support.has(match.key); });
+        typed, [&](const rewrite::Match& match) { return support.has(match.key); }, family);
+    if (chosen.empty() && !family.empty()) {
+      refuse_family(typed, family, backend);
+    }
   }
   result.fused = rewrite::fused_graph(typed, chosen);
   if (origins) {

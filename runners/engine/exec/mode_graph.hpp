@@ -22,7 +22,8 @@ struct ModeGraph {
 ///
 /// - best_variant without int8: the matches that the request's steps name are fused.
 /// - fusion otherwise: the match that takes the most layers together comes first. Nothing is fused
-///   for which the backend has only reference code.
+///   for which the backend has only reference code. A family of fusions likewise, with its rules
+///   alone.
 /// - channels_last: each layer gets the library's first variant with channels last, if there is
 ///   one.
 /// - int8: the fused graph is quantised.
@@ -35,8 +36,8 @@ struct ModeGraph {
 /// For a backend that plans models itself, the graph stays as written.
 ///
 /// Throws Error{kUser} for steps that do not fit the graph, for checkpointing of a graph that is no
-/// step of training or does not fit below its cap, and for folded_norms of one without such batch
-/// normalisations.
+/// step of training or does not fit below its cap, for folded_norms of one without such batch
+/// normalisations, and for a family of fusions of which nothing is joined.
 [[nodiscard]] ModeGraph graph_of_mode(const model::Graph& graph,
                                       const worker::ModeRequest& request,
                                       const worker::Backend& backend,

@@ -261,12 +261,13 @@ results::Outcome check_gradients(const rewrite::TrainingStep& step,
 /// Returns why a backend that plans models itself has no such mode.
 results::Outcome with_own_plan(const results::ExecutionMode& mode) {
   if (!mode.best_variant && !mode.channels_last && !mode.checkpointing && !mode.folded_norms &&
-      !mode.int8 && !mode.micro_batch && !worker::find_launch_mode(mode)) {
+      !mode.int8 && !mode.micro_batch && mode.fusion_family().empty() &&
+      !worker::find_launch_mode(mode)) {
     return {};
   }
   return {results::Outcome::Kind::kUnsupported,
-          fmt::format("this runtime chooses variants, layouts, 8-bit integers and launches itself, "
-                      "so it has no mode {}",
+          fmt::format("this runtime chooses variants, layouts, fusions, 8-bit integers and "
+                      "launches itself, so it has no mode {}",
                       to_text(mode))};
 }
 

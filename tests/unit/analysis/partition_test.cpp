@@ -104,6 +104,16 @@ TEST(Partition, never_uses_a_fused_layer_without_a_time) {
   EXPECT_THAT(cheapest_partition(2, options).chosen, ElementsAre(0U, 1U));
 }
 
+TEST(Partition, views_between_fused_layers_cost_nothing) {
+  const auto chosen = [](double fused) {  // layer 1 is a view
+    const std::vector<PartitionOption> options{
+        option({0}, 5.0), option({2}, 5.0), option({3}, 5.0), option({0, 1, 2}, fused)};
+    return cheapest_partition(4, options).chosen;
+  };
+  EXPECT_THAT(chosen(6.0), ElementsAre(3U, 2U));
+  EXPECT_THAT(chosen(11.0), ElementsAre(0U, 1U, 2U));
+}
+
 TEST(Partition, keeps_layers_plain_when_fusion_brings_nothing) {
   const std::vector<PartitionOption> options{
       option({0}, 1.0), option({1}, 1.0), option({0, 1}, 2.0)};

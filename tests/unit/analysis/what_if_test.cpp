@@ -48,6 +48,11 @@ TEST(WhatIf, table_asks_each_question_once) {
                           "weight_gradients",
                           "checkpointing",
                           "folded_norms",
+                          "fused_optimizer",
+                          "gemm_bias",
+                          "gemm_gelu",
+                          "gemm_relu",
+                          "conv_relu_backward",
                           "framework",
                           "all_sequential",
                           "all"));

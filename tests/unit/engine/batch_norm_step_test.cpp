@@ -20,49 +20,14 @@
 #include "harness/rewrite/gradient/frozen_values.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
 #include "harness/rewrite/rewrite.hpp"
-#include "runners/engine/exec/computed_constants.hpp"
-#include "runners/engine/exec/reference_comparison.hpp"
 #include "runners/engine/exec/requested_model.hpp"
 #include "runners/engine/number_formats.hpp"
+#include "tests/unit/engine/computed_graph.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
 #include "tests/unit/rewrite/training_example.hpp"
 
 namespace plumb::engine {
 namespace {
-
-/// Computes a graph's outputs from the numbers of what no layer makes.
-std::vector<std::vector<double>> compute_outputs(const model::Graph& graph,
-                                                 const rewrite::Numbers& numbers) {
-  std::map<model::ValueId, model::Tensor> values;
-  for (const auto& [id, list] : numbers) {
-    values[id] = tensor_from(graph.values[id].type, list);
-  }
-  fold_constants(graph, values);
-  std::vector<model::Tensor> outputs;
-  const results::Outcome outcome = reference_model_outputs(graph, values, outputs);
-  EXPECT_TRUE(outcome.ok()) << outcome.reason;
-  std::vector<std::vector<double>> result;
-  for (const model::Tensor& output : outputs) {
-    result.push_back(read_numbers(output));
-  }
-  return result;
-}
-
-void expect_equal(const std::vector<std::vector<double>>& found,
-                  const std::vector<std::vector<double>>& expected) {
-  ASSERT_EQ(found.size(), expected.size());
-  for (std::size_t output = 0; output < expected.size(); ++output) {
-    ASSERT_EQ(found[output].size(), expected[output].size());
-    double difference = 0.0;
-    double size = 0.0;
-    for (std::size_t i = 0; i < expected[output].size(); ++i) {
-      difference += std::pow(found[output][i] - expected[output][i], 2);
-      size += std::pow(expected[output][i], 2);
-    }
-    EXPECT_GT(size, 0.0) << output;
-    EXPECT_LE(std::sqrt(difference / size), 1e-12) << output;
-  }
-}
 
 TEST(RunningStatistics, follow_those_of_the_batch_by_a_tenth) {
   rewrite::GraphSketch sketch;
@@ -72,15 +37,8 @@ TEST(RunningStatistics, follow_those_of_the_batch_by_a_tenth) {
   const rewrite::TrainingStep step = rewrite::training_step(
       graph, {.loss = rewrite::Loss::kMeanSquaredError, .running_statistics = true}, {});
   const model::Graph& whole = step.training.graph;
-  rewrite::Numbers numbers;
-  for (model::ValueId id = 0; id < whole.values.size(); ++id) {
-    if (!whole.values[id].producer) {
-      for (std::int64_t i = 0; i < element_count(whole.values[id].type); ++i) {
-        numbers[id].push_back(rewrite::number(id, static_cast<std::size_t>(i)));
-      }
-    }
-  }
-  const std::vector<std::vector<double>> outputs = compute_outputs(whole, numbers);
+  const rewrite::Numbers numbers = some_numbers(whole);
+  const std::vector<std::vector<double>> outputs = compute_graph(whole, numbers);
   ASSERT_EQ(step.training.statistics.size(), 2U);
   const std::vector<double>& old_means = numbers.at(step.training.statistics[0].running);
   const std::vector<double>& old_variances = numbers.at(step.training.statistics[1].running);
@@ -113,13 +71,13 @@ TEST(FoldedNorms, change_neither_the_loss_nor_a_gradient) {
       rewrite::with_precision(graph, model::DataType::kF64),
       {.loss = example->loss, .frozen = rewrite::frozen_values(graph, example->frozen)});
   const rewrite::Numbers numbers = rewrite::numbers_of_example(*example, made);
-  const std::vector<std::vector<double>> before = compute_outputs(made.graph, numbers);
+  const std::vector<std::vector<double>> before = compute_graph(made.graph, numbers);
   const auto folded = rewrite::folded_norms(made.graph);
   ASSERT_TRUE(folded);
   EXPECT_EQ(folded->folded, 2U);
-  const std::vector<std::vector<double>> after = compute_outputs(folded->graph, numbers);
+  const std::vector<std::vector<double>> after = compute_graph(folded->graph, numbers);
   ASSERT_EQ(after.size(), 1 + made.gradients.size());
-  expect_equal(after, before);
+  expect_equal_outputs(after, before);
 }
 
 /// Computes the outputs of a graph that was made from a model's own.
@@ -141,7 +99,7 @@ std::vector<std::vector<double>> compute_outputs(const RequestedModel& model,
   for (std::size_t i = 0; i < operands.size(); ++i) {
     numbers[wanted[i]] = read_numbers(operands[i]);
   }
-  return compute_outputs(made.graph, numbers);
+  return compute_graph(made.graph, numbers);
 }
 
 // The shift and the mean of the gradient's normalisation are zeros that only the step has.
@@ -170,7 +128,7 @@ TEST(FrozenNorms, take_the_factor_behind_their_gradient) {
   ASSERT_EQ(fused.foldings.size(), 1U);
   const auto before = compute_outputs(model, rewrite::fused_graph(model.graph(), {}));
   ASSERT_EQ(before.size(), 3U);  // the loss, the weights and their momentum
-  expect_equal(compute_outputs(model, fused), before);
+  expect_equal_outputs(compute_outputs(model, fused), before);
 }
 
 }  // namespace

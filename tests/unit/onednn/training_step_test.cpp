@@ -15,8 +15,10 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "harness/base/error.hpp"
 #include "runners/engine/exec/mode_graph.hpp"
 #include "runners/engine/exec/ready_model.hpp"
 #include "runners/engine/exec/reference_comparison.hpp"
@@ -217,6 +219,66 @@ TEST(TrainingSteps, compute_the_same_where_layers_are_fused) {
   }
 }
 
+/// Network with layers of each family of fusions: products of rows with bias, ReLU and GELU, and
+/// two convolutions.
+model::Graph with_all_families() {
+  rewrite::GraphSketch sketch;
+  const auto images = sketch.relu(sketch.conv(sketch.input({16, 2, 6, 6}), 8, 3, true));
+  const auto flat = sketch.view(sketch.relu(sketch.conv(images, 8, 3, true)), {16, 4, 2 * 6 * 6});
+  const auto hidden = sketch.relu(sketch.add(sketch.matmul(flat, 12), sketch.weight({12})));
+  const auto inner = sketch.add(sketch.matmul(hidden, 12), sketch.weight({12}));
+  const auto rows = sketch.matmul(sketch.eltwise(inner, "gelu_erf"), 4);
+  return sketch.build({sketch.gemm(sketch.view(rows, {16, 4 * 4}), 4)});
+}
+
+TEST(TrainingSteps, compute_the_same_where_one_family_is_fused) {
+  const TrainingStep plain = rewrite::training_step(with_all_families(), {}, {});
+  const Values values = toy_values(plain);
+  Steps apart(plain, values);
+  std::vector<double> losses(3);
+  std::generate(losses.begin(), losses.end(), [&] { return apart.next(); });
+  const auto expected = apart.weights();
+  const auto backend = make_onednn_backend();
+  const std::map<std::string_view, std::size_t> fewer{  // layers
+      {"fused_optimizer", 10},
+      {"gemm_bias", 5},
+      {"gemm_gelu", 2},
+      {"gemm_relu", 4}};
+  for (const auto& [family, layers] : fewer) {
+    TrainingStep fused = plain;
+    fused.training.graph =
+        engine::graph_of_mode(
+            plain.training.graph, {results::execution_mode_from(family), {}}, *backend)
+            .fused.graph;
+    EXPECT_EQ(fused.training.graph.layers.size(), plain.training.graph.layers.size() - layers)
+        << family;
+    Steps together(fused, values);
+    for (const double loss : losses) {
+      EXPECT_NEAR(together.next(), loss, 1e-4 * std::max(1.0, std::fabs(loss))) << family;
+    }
+    for (const auto& [weight, numbers] : together.weights()) {
+      EXPECT_LE(distance(numbers, expected.at(weight)), 1e-4) << family << " " << weight;
+    }
+  }
+}
+
+TEST(TrainingSteps, are_refused_where_the_library_has_nothing_of_a_family) {
+  const TrainingStep step = rewrite::training_step(with_all_families(), {}, {});
+  const auto refusal = [](const model::Graph& graph, const char* family) {
+    try {
+      static_cast<void>(engine::graph_of_mode(
+          graph, {results::execution_mode_from(family), {}}, *make_onednn_backend()));
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("it is not refused");
+  };
+  EXPECT_THAT(refusal(step.training.graph, "conv_relu_backward"),
+              ::testing::HasSubstr("with nothing fused after it"));
+  EXPECT_THAT(refusal(with_all_families(), "fused_optimizer"),
+              ::testing::HasSubstr("which is one for steps of training"));
+}
+
 TEST(TrainingSteps, leave_the_kernels_of_gradients_to_the_library) {
   const TrainingStep step = rewrite::training_step(grouped(16), {}, {});
   const Steps steps(step, toy_values(step));
@@ -284,12 +346,11 @@ TEST(TrainingSteps, keep_no_second_copy_of_the_weights) {
   EXPECT_EQ(static_cast<std::size_t>(facts.activation_bytes.value), inputs);
 }
 
-/// Makes the first step of a model by SGD, as a run does.
+/// Makes the first step of a model by SGD in a mode, as a run does.
 engine::ReadyModel first_step(const engine::RequestedModel& model,
                               worker::Backend& backend,
-                              bool fusion = false) {
-  engine::ReadyModel ready =
-      engine::prepare_mode(backend, model, {results::ExecutionMode{.fusion = fusion}, {}});
+                              const results::ExecutionMode& mode = {}) {
+  engine::ReadyModel ready = engine::prepare_mode(backend, model, {mode, {}});
   if (ready.outcome.ok()) {
     engine::make_ready(model, measure::steady_clock(), ready);
   }
@@ -330,7 +391,7 @@ TEST(TrainingSteps, by_each_loss_agree_with_the_reference) {
     model.fill();
     for (const bool fusion : {false, true}) {
       SCOPED_TRACE(loss + (fusion ? ", fused" : ""));
-      engine::ReadyModel ready = first_step(model, *backend, fusion);
+      engine::ReadyModel ready = first_step(model, *backend, {.fusion = fusion});
       ASSERT_TRUE(ready.outcome.ok()) << ready.outcome.reason;
       EXPECT_GT(engine::number_at(ready.outputs.at(0), 0), 0.01);
       ready.rounding = engine::measure_rounding(model, ready);
@@ -361,6 +422,26 @@ TEST(TrainingSteps, make_losses_of_detectors_and_segmenters_smaller) {
       last = steps.next();
     }
     EXPECT_LT(last, 0.8 * first);
+  }
+}
+
+TEST(TrainingSteps, of_lenet_with_one_family_fused_agree_with_the_reference) {
+  worker::ExecuteRequest request;
+  request.model = zoo::find("lenet")->build(4).SerializeAsString();
+  request.training = "sgd";
+  engine::RequestedModel model(request);
+  model.fill();
+  const auto backend = make_onednn_backend();
+  for (const char* const family : {"fused_optimizer", "gemm_bias"}) {
+    engine::ReadyModel ready =
+        first_step(model, *backend, results::execution_mode_from(family));
+    ASSERT_TRUE(ready.outcome.ok()) << family << ": " << ready.outcome.reason;
+    EXPECT_LT(ready.plan.fused.graph.layers.size(), model.graph().layers.size()) << family;
+    ready.rounding = engine::measure_rounding(model, ready);
+    const auto deviation =
+        engine::ReferenceComparison(model::totals(model.graph()).macs).compare(model, ready, {});
+    ASSERT_TRUE(deviation) << family;
+    EXPECT_FALSE(deviation->is_beyond()) << family << ": " << deviation->error;
   }
 }
 

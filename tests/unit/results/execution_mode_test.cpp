@@ -61,6 +61,25 @@ TEST(ExecutionMode, has_the_model_s_own_layers_but_in_other_types_and_with_folde
   }
 }
 
+TEST(ExecutionMode, fuses_everything_or_one_family) {
+  EXPECT_FALSE(execution_mode_from("best_variant").fuses());
+  EXPECT_TRUE(execution_mode_from("fusion").fuses());
+  EXPECT_EQ(execution_mode_from("fusion").fusion_family(), "");
+  const std::vector<std::string> families = {
+      "conv_relu_backward", "fused_optimizer", "gemm_bias", "gemm_gelu", "gemm_relu"};
+  for (const std::string& one : families) {
+    const ExecutionMode mode = execution_mode_from("best_variant+" + one);
+    EXPECT_TRUE(mode.fuses() && !mode.fusion) << one;
+    EXPECT_EQ(mode.fusion_family(), one);
+    EXPECT_FALSE(mode.has_own_layers()) << one;
+    EXPECT_EQ(execution_mode_from(to_text(mode)), mode);
+    EXPECT_THROW(static_cast<void>(execution_mode_from("fusion+" + one)), Error);
+    for (const std::string& other : families) {
+      EXPECT_THROW(static_cast<void>(execution_mode_from(one + "+" + other)), Error);
+    }
+  }
+}
+
 TEST(ExecutionMode, is_launched_in_one_way_at_most) {
   const std::vector<std::string> ways = {"captured", "eager", "streams", "parallel_branches"};
   for (const std::string& one : ways) {

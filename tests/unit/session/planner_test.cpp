@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "harness/base/error.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
 #include "harness/session/work/mode_requests.hpp"
@@ -133,6 +135,24 @@ TEST(Planner, adds_steps_with_folded_norms_if_a_mode_folds_them) {
   ASSERT_EQ(folded.size(), 1U);
   EXPECT_EQ(folded[0].instance, models[1].instance);
   EXPECT_NE(folded[0].graph.layers.size(), models[1].graph.layers.size());
+}
+
+TEST(Planner, adds_steps_with_the_family_of_fusions_that_a_mode_switches_on) {
+  rewrite::GraphSketch g;
+  const model::Graph graph = g.build({g.gemm(g.relu(g.gemm(g.input({4, 8}), 8)), 8)});
+  const PlannedModel step{
+      {.model = "a", .training = "sgd"},
+      rewrite::training_step(graph, rewrite::parse_step_choice("sgd").value()).training.graph};
+  const std::vector<PlannedModel> models(1, step);
+  const std::vector<results::ExecutionMode> modes{{.fusion = true}, {.gemm_relu = true}};
+  const std::vector<PlannedModel> joined = models_in_other_forms(models, modes, {});
+  ASSERT_EQ(joined.size(), 1U);
+  EXPECT_EQ(joined[0].instance, step.instance);
+  const std::vector<model::Layer>& layers = joined[0].graph.layers;
+  EXPECT_EQ(layers.size(), step.graph.layers.size() - 2);  // in each pass, the ReLU's
+  EXPECT_TRUE(std::any_of(layers.begin(), layers.end(), [](const model::Layer& layer) {
+    return layer.key.text.ends_with(";epilogue=relu_backward@3");
+  }));
 }
 
 TEST(Planner, measures_what_is_left_of_a_chain_when_another_takes_the_addition) {

@@ -74,7 +74,7 @@ class DeviceProgram : public worker::Program {
   /// Waits for the work in the stream, whatever came of it. Memory may only go afterwards: freeing
   /// it need not wait.
   void finish() noexcept;
-  /// Fills the inputs of a slot that the plan updates. `operands` has the others without data.
+  /// Fills the inputs of a slot that the plan updates.
   void refill(std::size_t slot, std::span<const model::Tensor> operands);
   /// Executes without a pause, waits, and returns the number of executions.
   virtual std::size_t repeat(std::size_t slot);

@@ -47,22 +47,6 @@ StreamPlan plan_streams(std::span<const engine::StepBuffers> steps, std::size_t 
   return plan;
 }
 
-namespace {
-
-/// Copies the operands that a plan updates. The others have no data.
-std::vector<model::Tensor> updated_of(const ExecutionPlan& plan,
-                                      std::span<const model::Tensor> operands) {
-  std::vector<model::Tensor> copies(operands.size());
-  for (const DeviceBuffer& buffer : plan.buffers) {
-    if (buffer.updated) {
-      copies[buffer.operand] = operands[buffer.operand];
-    }
-  }
-  return copies;
-}
-
-}  // namespace
-
 ModelProgram::ModelProgram(const DeviceContext& context,
                            model::LayerSpec spec,
                            ExecutionPlan plan,
@@ -108,12 +92,10 @@ void ModelProgram::bind(std::size_t slot, std::span<const model::Tensor> operand
   std::optional<DeviceGraph> before(graphs_.size() > slot ? std::move(graphs_[slot])
                                                           : std::nullopt);
   graphs_.resize(slot);
-  given_.resize(slot);
   inputs_.clear();
   outputs_.clear();
   DeviceProgram::bind(slot, operands, shared);
   graphs_.emplace_back();
-  given_.emplace_back();
   if (mode_ == worker::LaunchMode::kEager) {
     return;
   }
@@ -122,8 +104,7 @@ void ModelProgram::bind(std::size_t slot, std::span<const model::Tensor> operand
     DeviceProgram::enqueue(slot);
     synchronize();
   }
-  given_.back() = updated_of(plan(), operands);
-  refill(slot, given_.back());
+  refill(slot, operands);
   try {
     graphs_.back().emplace(
         context().driver(), stream(), [&] { put(slot); }, std::move(before));
@@ -148,12 +129,13 @@ void ModelProgram::spoil(std::size_t slot) {
   synchronize();
 }
 
-std::vector<model::Tensor> ModelProgram::outputs_launch_by_launch(std::size_t slot) {
+std::vector<model::Tensor> ModelProgram::outputs_launch_by_launch(
+    std::size_t slot, std::span<const model::Tensor> operands) {
   if (!graphs_.at(slot)) {
     return {};
   }
   synchronize();
-  refill(slot, given_.at(slot));
+  refill(slot, operands);
   DeviceProgram::enqueue(slot);
   synchronize();
   return outputs(slot);

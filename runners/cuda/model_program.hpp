@@ -55,7 +55,8 @@ class ModelProgram final : public DeviceProgram {
   void enqueue(std::size_t slot) override;
   /// Executes as the first time: what the model updates is filled anew. Empty unless a graph was
   /// captured.
-  [[nodiscard]] std::vector<model::Tensor> outputs_launch_by_launch(std::size_t slot) override;
+  [[nodiscard]] std::vector<model::Tensor> outputs_launch_by_launch(
+      std::size_t slot, std::span<const model::Tensor> operands) override;
   /// Returns the host memory from which every later execution of slot 0 copies its input. Empty for
   /// other slots, and for inputs that are not dense in a single buffer.
   [[nodiscard]] std::span<std::byte> input_bytes(std::size_t slot, std::size_t operand) override;
@@ -83,7 +84,6 @@ class ModelProgram final : public DeviceProgram {
   std::vector<std::optional<DeviceEvent>> ended_;   // by step: those that another stream waits for
   std::vector<DeviceEvent> joins_;                  // by stream; first: where they fork
   std::vector<std::optional<DeviceGraph>> graphs_;  // by slot
-  std::vector<std::vector<model::Tensor>> given_;   // by slot: operands that a graph updates
   std::map<std::size_t, HostMirror> inputs_;        // by buffer
   std::map<std::size_t, HostMirror> outputs_;       // by buffer
   std::string refusal_;

@@ -36,7 +36,7 @@ ADDED = (
     *("preparation_bytes", "resident_bytes", "attributes"),
 )
 #: What-ifs that later versions added.
-ADDED_WHAT_IFS = ("f16", "channels_last+f16", "tf32", "graph_capture", "micro_batch", "co_schedule", "framework", "weight_gradients", "checkpointing", "padded_channels", "folded_norms", "fused_optimizer", "gemm_bias", "gemm_gelu", "gemm_relu", "conv_relu_backward")
+ADDED_WHAT_IFS = ("f16", "channels_last+f16", "bf16+channels_last", "tf32", "graph_capture", "micro_batch", "co_schedule", "framework", "weight_gradients", "checkpointing", "padded_channels", "folded_norms", "largest_batch", "fused_optimizer", "gemm_bias", "gemm_gelu", "gemm_relu", "conv_relu_backward")
 #: What-ifs that later versions no longer predict for runs with one thread, which these are.
 WITHDRAWN_WHAT_IFS = ("parallel_branches", "all")
 

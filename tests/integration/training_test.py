@@ -279,6 +279,16 @@ class Training(Command):
         names = {row["name"] for row in self.json("whatif")["models"][0]["whatifs"]}
         self.assertFalse(names & set(families), "rows of steps alone")
 
+    def test_the_largest_batch_that_fits_is_a_what_if(self):
+        suite = self.suite('[suite]\nname = "batches"\nversion = 1\n[[model]]\nname = "lenet"\nbatch = [2, 8]\ntraining = "sgd+memory_cap=1GiB"\n')
+        self.plumb("run", suite, "--stack", "fake", "--processes", "1", "--mode", "plain")
+        models = {each["batch"]: each for each in self.json("whatif")["models"]}
+        rows = {batch: {row["name"]: row for row in each["whatifs"]}["largest_batch"] for batch, each in models.items()}
+        self.assertIn("batch 8 in place of 2: ", rows[2]["mode"])
+        self.assertAlmostEqual(rows[2]["predicted_samples_per_second"] * rows[2]["predicted_seconds"], 2.0)
+        self.assertIn("no larger batch", rows[8]["why_not"])
+        self.assertIn("samples a second", self.plumb("whatif", "--all").stdout)
+
     def test_a_loss_belongs_to_training(self):
         self.assertIn("--training", self.plumb("model", "show", "lenet", "--loss", "cross_entropy", expect=2).stderr)
         self.assertIn("mean_squared_error", self.plumb("model", "show", "lenet", "--training", "--loss", "dice", expect=2).stderr)

@@ -17,7 +17,7 @@ Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
 
 #: The rows of the table of what-ifs.
 ROWS = (
-    *("best_variant", "fusion", "channels_last", "bf16", "f16", "channels_last+f16", "tf32", "int8", "micro_batch", "padded_channels"),
+    *("best_variant", "fusion", "channels_last", "bf16", "f16", "channels_last+f16", "bf16+channels_last", "tf32", "int8", "micro_batch", "padded_channels"),
     *("graph_capture", "parallel_branches", "co_schedule", "weight_gradients", "checkpointing", "folded_norms", "framework", "all_sequential", "all"),
 )
 

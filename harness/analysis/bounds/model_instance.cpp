@@ -39,6 +39,11 @@ std::int64_t samples_of_step(const ModelInstance& instance) {
   return instance.batch * (choice ? choice->micro_batches : 1);
 }
 
+std::optional<Bytes> memory_cap_of(const ModelInstance& instance) {
+  const auto choice = rewrite::parse_step_choice(instance.training);
+  return choice ? choice->memory_cap : std::nullopt;
+}
+
 std::string to_text(const ModelInstance& instance, std::string_view separator) {
   std::string text = fmt::format(
       "{}{}batch {}{}{}", instance.model, separator, instance.batch, separator, instance.dtype);

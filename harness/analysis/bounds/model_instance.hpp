@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "harness/base/units.hpp"
+
 namespace plumb::analysis {
 
 /// Identity of one analysed instance of a model. Results of different instances are never mixed.
@@ -30,6 +32,9 @@ struct ModelInstance {
 
 /// Returns how many samples one execution takes in: those of all micro-batches of a step.
 [[nodiscard]] std::int64_t samples_of_step(const ModelInstance& instance);
+
+/// Returns the memory that a step of training may take. Absent: there is no cap.
+[[nodiscard]] std::optional<Bytes> memory_cap_of(const ModelInstance& instance);
 
 /// Returns an instance on one line: with the separator ", ", "bert-base, batch 1, f32, sequence
 /// 128", and of a step of training also "training by sgd".

@@ -178,6 +178,9 @@ Json circumstances_json(const WhatIfResult& result) {
   if (!result.why_not.empty()) {
     row["why_not"] = result.why_not;
   }
+  if (result.samples_per_second) {
+    row["predicted_samples_per_second"] = *result.samples_per_second;
+  }
   row.update(circumstances_json(result));
   return row;
 }

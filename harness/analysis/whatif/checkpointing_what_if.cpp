@@ -8,19 +8,12 @@
 #include "harness/analysis/whatif/what_if.hpp"
 #include "harness/model/graph/graph.hpp"
 #include "harness/rewrite/gradient/checkpointed_graph.hpp"
-#include "harness/rewrite/gradient/training_step.hpp"
 
 namespace plumb::analysis {
 namespace {
 
 double mebibytes(Bytes bytes) {
   return static_cast<double>(bytes.value) / (1 << 20);
-}
-
-/// Returns the cap of memory of the model's training.
-std::optional<Bytes> memory_cap_of(const ModelInstance& instance) {
-  const auto choice = rewrite::parse_step_choice(instance.training);
-  return choice ? choice->memory_cap : std::nullopt;
 }
 
 }  // namespace

@@ -2,12 +2,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "harness/analysis/bounds/model_partition.hpp"
 #include "harness/analysis/whatif/mode_facts.hpp"
 #include "harness/analysis/whatif/what_if.hpp"
+#include "harness/results/labels/variant_id.hpp"
 
 namespace plumb::analysis {
 namespace {
@@ -54,22 +58,50 @@ bool is_no_faster(const OtherType& type, const results::Calibration& calibration
   return peak && *peak <= f32;
 }
 
-/// Predicts the saving if the model ran in another floating type.
-WhatIfResult other_type(const WhatIfInput& input, const OtherType& type) {
+/// Gives each step its fastest variant with channels last. Steps without one keep theirs. Returns
+/// how many have one.
+std::size_t take_channels_last(const ResultSet& results, std::vector<PartitionStep>& steps) {
+  std::size_t taken = 0;
+  for (PartitionStep& step : steps) {
+    for (const KeyTime& time : results.variant_times(step.key, results::CacheMode::kNone)) {
+      if (results::VariantId(time.variant).has_channels_last()) {
+        step.time = time;
+        ++taken;
+        break;
+      }
+    }
+  }
+  return taken;
+}
+
+/// Predicts the saving if the model ran in another floating type, and perhaps with channels last.
+WhatIfResult other_type(const WhatIfInput& input, const OtherType& type, bool channels_last) {
   WhatIfResult result;
-  result.mode = fmt::format("{}; not fused, fastest variants, hot", type.mode);
+  result.mode = fmt::format("{}; not fused, fastest variants{}, hot",
+                            type.mode,
+                            channels_last ? " with channels last" : "");
   const std::optional<PricedPartition> full = price_in_f32(input, result);
   if (!full) {
     return result;
   }
   const model::Graph& lower = input.graph_in(type.name);
-  const PricedPartition half = priced_partition(
-      lower, input.results, input.partition_in(type.name, PartitionMode::kPlain).steps, type.name);
-  if (!half.why_not.empty()) {
-    result.why_not = half.why_not;
+  std::vector<PartitionStep> steps = input.partition_in(type.name, PartitionMode::kPlain).steps;
+  const bool any = !channels_last || take_channels_last(input.results, steps) > 0;
+  const PricedPartition half = priced_partition(lower, input.results, std::move(steps), type.name);
+  if (!half.why_not.empty() || !any) {
+    result.why_not =
+        !half.why_not.empty()
+            ? half.why_not
+            : fmt::format(
+                  "no variant with channels last was timed in {}: execute the model in the "
+                  "mode {}+channels_last first",
+                  type.name,
+                  type.name);
     return result;
   }
-  for (std::size_t i = 0; i < full->steps.size(); ++i) {
+  // Not of a step of training: it has casts of its weights besides.
+  const bool alike = full->steps.size() == half.steps.size();
+  for (std::size_t i = 0; alike && i < full->steps.size(); ++i) {
     const PartitionStep& from = full->steps[i];
     const PartitionStep& to = half.steps[i];
     if (from.key != to.key) {
@@ -82,6 +114,10 @@ WhatIfResult other_type(const WhatIfInput& input, const OtherType& type) {
   }
   result.prerequisites = {std::string(type.change),
                           fmt::format("accuracy checked on the task: {}", type.accuracy)};
+  if (channels_last) {
+    result.prerequisites.emplace_back(
+        "inputs in the channels-last layout, or one reorder of each input");
+  }
   if (input.results.calibration() && is_no_faster(type, *input.results.calibration())) {
     result.prerequisites.push_back(fmt::format("{}: here it is no faster than f32", type.hardware));
   }
@@ -92,15 +128,19 @@ WhatIfResult other_type(const WhatIfInput& input, const OtherType& type) {
 }  // namespace
 
 WhatIfResult bf16_what_if(const WhatIfInput& input) {
-  return other_type(input, kBf16);
+  return other_type(input, kBf16, false);
+}
+
+WhatIfResult channels_last_bf16_what_if(const WhatIfInput& input) {
+  return other_type(input, kBf16, true);
 }
 
 WhatIfResult f16_what_if(const WhatIfInput& input) {
-  return other_type(input, kF16);
+  return other_type(input, kF16, false);
 }
 
 WhatIfResult tf32_what_if(const WhatIfInput& input) {
-  return other_type(input, kTf32);
+  return other_type(input, kTf32, false);
 }
 
 }  // namespace plumb::analysis

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,6 +40,10 @@ namespace plumb::analysis {
 /// last.
 [[nodiscard]] WhatIfResult channels_last_f16_what_if(const WhatIfInput& input);
 
+/// Predicts the saving if the model ran in bf16, each layer by a variant with channels last where
+/// one was timed. Changes of layout are not in it until the mode was executed.
+[[nodiscard]] WhatIfResult channels_last_bf16_what_if(const WhatIfInput& input);
+
 /// Predicts the saving if products with constant weights were computed in 8-bit integers.
 [[nodiscard]] WhatIfResult int8_what_if(const WhatIfInput& input);
 
@@ -64,6 +69,17 @@ namespace plumb::analysis {
 
 /// Predicts what it costs to keep as little as recomputing each value once allows.
 [[nodiscard]] WhatIfResult checkpointing_what_if(const WhatIfInput& input);
+
+/// Prices a step of training at its batch, if its memory is capped. Absent: it is not, or a layer
+/// has no time.
+[[nodiscard]] std::optional<TrainedBatch> price_trained_batch(const ModelInstance& instance,
+                                                              const model::Graph& graph,
+                                                              const ResultSet& results);
+
+/// Predicts the saving if the batch were the largest of the run whose step fits under the cap of
+/// memory. The predicted time is that of as many samples at its rate. Other batches are other
+/// instances of the model, so no mode switches it on.
+[[nodiscard]] WhatIfResult largest_batch_what_if(const WhatIfInput& input);
 
 /// Predicts the saving if frozen batch normalisations of a step were folded into the convolutions
 /// before them.

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -20,6 +21,13 @@
 #include "harness/results/trace/executed_trace.hpp"
 
 namespace plumb::analysis {
+
+/// Step of training at one of a model's batches.
+struct TrainedBatch {
+  ModelInstance instance;
+  Bytes memory;                ///< of its graph, without what a library adds
+  measure::MeasuredTime time;  ///< sum of its layers by the library's choices, hot
+};
 
 /// Input of what-ifs: one model's graph and its rows, which it refers to. It keeps graphs in other
 /// types and their partitions, since several what-ifs ask for the same. For one thread at a time.
@@ -45,6 +53,7 @@ class WhatIfInput {
   results::DivisionRule division{};             ///< of batches
   std::optional<results::TracedLosses> traced;  ///< newest trace that the run keeps of the model
   const ThreadScaling* scaling;                 ///< null: nothing is known of other thread counts
+  std::span<const TrainedBatch> batches{};      ///< of all models of the run whose memory is capped
   const ResultSet* padded = nullptr;            ///< layers with padded channels, of any run
   std::optional<bool> on_device;                ///< a device executes launches; absent: unknown
 
@@ -72,7 +81,8 @@ struct WhatIfResult {
   measure::Interval baseline_interval{};
   std::optional<Seconds> predicted;
   measure::Interval predicted_interval{};
-  std::optional<double> predicted_speedup;  ///< baseline ÷ predicted
+  std::optional<double> predicted_speedup;   ///< baseline ÷ predicted
+  std::optional<double> samples_per_second;  ///< predicted, where another batch is what changes
   struct LayerSaving {
     std::string layer;
     model::LayerKey key;

@@ -18,6 +18,11 @@ class VariantId {
   /// Returns the layout of activations. It is "any" where the library chooses it too, else the one
   /// that the caller fixed.
   [[nodiscard]] std::string_view layout() const { return field("layout"); }
+  /// Returns whether the caller fixed a layout with the channels last. Where the library chooses
+  /// the layout, the text does not tell.
+  [[nodiscard]] bool has_channels_last() const {
+    return layout() == "channels_last" || layout() == "NHWC";
+  }
   /// Returns whether the implementation is Plumbline's and not the library's.
   [[nodiscard]] bool is_own() const {
     return implementation().substr(0, implementation().find(':')) == "plumb";

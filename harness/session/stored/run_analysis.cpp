@@ -155,6 +155,18 @@ std::vector<model::ListedLayer> list_single_layers(const results::RunRecord& run
   return layers;
 }
 
+/// Prices the steps of training of a run whose memory is capped.
+std::vector<analysis::TrainedBatch> price_batches(std::span<const PlannedModel> models,
+                                                  const analysis::ResultSet& results) {
+  std::vector<analysis::TrainedBatch> batches;
+  for (const PlannedModel& model : models) {
+    if (auto batch = analysis::price_trained_batch(model.instance, model.graph, results)) {
+      batches.push_back(std::move(*batch));
+    }
+  }
+  return batches;
+}
+
 /// Lists the hosts of what a model's bounds and executions rest on. Reused rows are older than the
 /// run: their hosts are not known here.
 std::set<std::string> hosts_of(const analysis::ModelBounds& model,
@@ -244,6 +256,7 @@ analysis::RunReport analyze_run(const Archive& archive,
   std::map<std::string, std::vector<results::ScenarioResult>> loads =
       read_loads(archive.store, run.header.id);
   StoredModels stored = read_stored_models(archive.models, run);
+  const std::vector<analysis::TrainedBatch> batches = price_batches(stored.planned, results);
   for (std::size_t i = 0; i < stored.planned.size(); ++i) {
     PlannedModel& model = stored.planned[i];
     if (!only.empty() && std::find(only.begin(), only.end(), model.instance.model) == only.end()) {
@@ -276,6 +289,7 @@ analysis::RunReport analyze_run(const Archive& archive,
     analysis::WhatIfInput input{model.instance, entry.graph, results, &scaling};
     input.division =
         results::division_rule_of(run.header.environment).value_or(results::DivisionRule{});
+    input.batches = batches;
     input.padded = &padded;
     input.on_device = results::is_gpu(run.header.environment);
     entry.trace = read_trace(archive.store, run.header.id, model.instance);

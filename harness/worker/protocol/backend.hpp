@@ -77,11 +77,13 @@ class Program {
   /// Returns a copy of a slot's outputs, dense, in the key's types.
   [[nodiscard]] virtual std::vector<model::Tensor> outputs(std::size_t slot) = 0;
 
-  /// Executes a slot once, launch after launch, and returns its outputs as outputs() does. A step
-  /// of training begins with the operands that were bound. Empty: enqueue() itself does so, and
-  /// there is nothing to compare it with.
-  [[nodiscard]] virtual std::vector<model::Tensor> outputs_launch_by_launch(std::size_t slot) {
+  /// Executes a slot once, launch after launch, and returns its outputs as outputs() does.
+  /// `operands` are the slot's, as for bind(): a step of training begins with them again. Empty:
+  /// enqueue() itself does so, and there is nothing to compare it with.
+  [[nodiscard]] virtual std::vector<model::Tensor> outputs_launch_by_launch(
+      std::size_t slot, std::span<const model::Tensor> operands) {
     static_cast<void>(slot);
+    static_cast<void>(operands);
     return {};
   }
 

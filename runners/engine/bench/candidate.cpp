@@ -43,10 +43,22 @@ void guarded(results::Outcome& outcome, const std::function<void()>& step) {
   }
 }
 
-void add_needed_memory(results::Outcome& outcome, Bytes needed) {
-  if (outcome.kind == results::Outcome::Kind::kOutOfMemory && needed.value > 0) {
-    outcome.reason +=
-        fmt::format("; executing it takes {} bytes, and verifying it more", needed.value);
+results::Outcome check_free_memory(Bytes needed) {
+  const std::optional<Bytes> available = available_memory();
+  if (!available || needed <= *available) {
+    return {};
+  }
+  return {results::Outcome::Kind::kOutOfMemory,
+          fmt::format(
+              "{} bytes of memory are needed, and {} are free", needed.value, available->value)};
+}
+
+void add_needed_memory(results::Outcome& outcome, Bytes execution, Bytes verification) {
+  if (outcome.kind == results::Outcome::Kind::kOutOfMemory && execution.value > 0) {
+    outcome.reason += fmt::format(
+        "; executing it takes {} bytes, and verifying it {}",
+        execution.value,
+        verification.value > 0 ? fmt::format("{} bytes more", verification.value) : "more");
   }
 }
 

@@ -39,9 +39,12 @@ inline void guarded(results::Measurement& row, const std::function<void()>& step
   guarded(row.outcome, step);
 }
 
-/// Adds how much a program takes, if that is known, to the reason of an outcome of too little
-/// memory.
-void add_needed_memory(results::Outcome& outcome, Bytes needed);
+/// Refuses what needs more memory of the host than is free.
+[[nodiscard]] results::Outcome check_free_memory(Bytes needed);
+
+/// Adds how much executing and verifying a program takes, as far as that is known, to the reason of
+/// an outcome of too little memory.
+void add_needed_memory(results::Outcome& outcome, Bytes execution, Bytes verification);
 
 /// Preparation of the programs of one key's variants, until they can be timed.
 ///

@@ -66,11 +66,6 @@ std::size_t parts_of_pass(Seconds pass, Seconds execution) {
   return static_cast<std::size_t>(std::clamp(std::ceil(pass / beside), kMinParts, kMaxParts));
 }
 
-/// Names what differences of a model's outputs are relative to.
-const char* measure_of(const RequestedModel& model) {
-  return model.step() == nullptr ? "largest magnitude" : "norm";
-}
-
 }  // namespace
 
 ModelBenchmark::ModelBenchmark(worker::Backend& backend,
@@ -100,6 +95,8 @@ void ModelBenchmark::prepare(const RequestedModel& model, std::size_t index) {
   mode.execution.memory = mode.ready.prepared.memory;
   mode.execution.reorders = static_cast<std::int64_t>(mode.ready.prepared.reorders);
   if (mode.ready.prepared.program) {
+    mode.on_host = backend_.free_memory() ? Bytes{} : mode.execution.memory;
+    mode.verification = verification_memory(mode);
     const worker::ProgramFacts facts = mode.ready.prepared.program->facts();
     row.creation = facts.creation;
     row.workspace = facts.workspace;
@@ -111,6 +108,11 @@ void ModelBenchmark::finish(const RequestedModel& model,
                             const worker::ExecuteReport& report) {
   Mode& mode = modes_[index];
   results::Measurement& row = mode.execution.row;
+  mode.verification = verification_memory(mode);  // less where the reference is known by now
+  row.outcome = check_free_memory(mode.on_host + mode.verification);
+  if (!row.outcome.ok()) {
+    return;
+  }
   make_ready(model, timing_.clock(), mode.ready);
   report_part(report);  // each of these takes long where weights are gigabytes
   row.outcome = mode.ready.outcome;
@@ -131,6 +133,11 @@ void ModelBenchmark::finish(const RequestedModel& model,
   mode.ready.outputs.clear();
 }
 
+Bytes ModelBenchmark::verification_memory(const Mode& mode) const {
+  return engine::verification_memory(
+      mode.ready, request_.verify ? &reference_ : nullptr, backend_.free_memory().has_value());
+}
+
 void ModelBenchmark::check(const RequestedModel& model,
                            Mode& mode,
                            const worker::ExecuteReport& report) {
@@ -142,21 +149,12 @@ void ModelBenchmark::check(const RequestedModel& model,
     return;
   }
   mode.execution.row.maximum_error = compared->error;
-  if (compared->is_beyond()) {
-    mode.execution.row.outcome = {
-        results::Outcome::Kind::kWrongResult,
-        fmt::format(
-            "an output differs from the float64 reference by {:.3g} of its {}; up to {:.3g} "
-            "counts as rounding",
-            compared->error,
-            measure_of(model),
-            compared->most)};
-  }
+  mode.execution.row.outcome = model.judge(*compared, "the float64 reference");
 }
 
 void ModelBenchmark::compare(const RequestedModel& model, Mode& mode) {
   if (&mode == &modes_.front()) {
-    expected_ = mode.ready.outputs;
+    expected_ = std::move(mode.ready.outputs);
     return;
   }
   if (expected_.empty()) {
@@ -174,16 +172,8 @@ void ModelBenchmark::compare(const RequestedModel& model, Mode& mode) {
   if (!error || !across || model.step() == nullptr) {  // of a step, the reference tells more
     error = compared.error;
   }
-  if (compared.is_beyond()) {
-    mode.execution.row.outcome = {
-        results::Outcome::Kind::kWrongResult,
-        fmt::format("an output differs from that of the mode {} by {:.3g} of its {}; up to {:.3g} "
-                    "counts as rounding",
-                    modes_.front().execution.mode,
-                    compared.error,
-                    measure_of(model),
-                    compared.most)};
-  }
+  mode.execution.row.outcome =
+      model.judge(compared, fmt::format("that of the mode {}", modes_.front().execution.mode));
 }
 
 std::size_t ModelBenchmark::samples_in_round() const {
@@ -191,15 +181,23 @@ std::size_t ModelBenchmark::samples_in_round() const {
 }
 
 bool ModelBenchmark::fit_together() const {
-  Bytes needed;
+  Bytes programs;
+  Bytes on_host;
+  Bytes verification;
   for (const Mode& mode : modes_) {
-    needed += mode.execution.memory;
+    programs += mode.execution.memory;
+    on_host += mode.on_host;
+    verification = std::max(verification, mode.verification);
   }
-  const std::optional<Bytes> of_device = backend_.free_memory();
-  const std::optional<Bytes> available = of_device ? of_device : available_memory();
+  if (modes_.size() > 1) {
+    verification += verification;  // at most as much is kept of the modes before
+  }
   const double share = request_.in_turns ? kShareOfMemory * kShareBeside : kShareOfMemory;
-  return !available ||
-         static_cast<double>(needed.value) <= share * static_cast<double>(available->value);
+  const auto fit = [share](Bytes needed, std::optional<Bytes> available) {
+    return !available ||
+           static_cast<double>(needed.value) <= share * static_cast<double>(available->value);
+  };
+  return fit(programs, backend_.free_memory()) && fit(on_host + verification, available_memory());
 }
 
 void ModelBenchmark::add_repeatable_block(Mode& mode,
@@ -478,13 +476,18 @@ void ModelBenchmark::run(const std::function<void(results::Execution)>& emit,
         for (std::size_t i = first; i < last; ++i) {
           guard(modes_[i], [&] { finish(*model, i, report); });
         }
+        if (last == modes_.size()) {  // nothing is verified any more
+          model.reset();
+          reference_.clear();
+          expected_.clear();
+        }
         time(first, last, report, await_turn);
       }
     }
   }
   for (Mode& mode : modes_) {
     mode.execution.row.wall = mode.wall;
-    add_needed_memory(mode.execution.row.outcome, mode.execution.memory);
+    add_needed_memory(mode.execution.row.outcome, mode.execution.memory, mode.verification);
     emit(std::move(mode.execution));
   }
 }

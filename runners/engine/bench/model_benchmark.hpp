@@ -25,7 +25,8 @@ namespace plumb::engine {
 /// machine affect all of them alike. A request that is in turns with another worker's waits before
 /// each round until it may go on. Modes that do not fit into memory together are timed one after
 /// the other. A failure of a mode is its outcome. A mode is not timed if its result is not finite,
-/// or differs from the reference or the first mode's by more than rounding.
+/// or differs from the reference or the first mode's by more than rounding. It is not executed if
+/// its verification needs more memory than is free.
 class ModelBenchmark {
  public:
   /// Keeps references to all arguments except the size.
@@ -48,6 +49,8 @@ class ModelBenchmark {
   struct Mode {
     results::Execution execution;
     ReadyModel ready;
+    Bytes on_host;       ///< memory of the program, where that is the host's
+    Bytes verification;  ///< memory of the host that verifying it takes beside the program
     Seconds wall{};
     results::SampledProfile samples;  ///< of the blocks, where they are sampled
     std::vector<Seconds> of_rounds;   ///< median of each round's samples
@@ -57,6 +60,7 @@ class ModelBenchmark {
   void guard(Mode& mode, const std::function<void()>& step);
   void prepare(const RequestedModel& model, std::size_t index);
   void finish(const RequestedModel& model, std::size_t index, const worker::ExecuteReport& report);
+  [[nodiscard]] Bytes verification_memory(const Mode& mode) const;
   /// Compares a mode's outputs with the float64 reference, in the order of the modes and as long as
   /// that is affordable. Reports while it does, since it may take as long as a row may be silent.
   void check(const RequestedModel& model, Mode& mode, const worker::ExecuteReport& report);

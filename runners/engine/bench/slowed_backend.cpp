@@ -41,8 +41,9 @@ class SlowedProgram final : public worker::Program {
   [[nodiscard]] std::vector<model::Tensor> outputs(std::size_t slot) override {
     return program_->outputs(slot);
   }
-  [[nodiscard]] std::vector<model::Tensor> outputs_launch_by_launch(std::size_t slot) override {
-    return program_->outputs_launch_by_launch(slot);
+  [[nodiscard]] std::vector<model::Tensor> outputs_launch_by_launch(
+      std::size_t slot, std::span<const model::Tensor> operands) override {
+    return program_->outputs_launch_by_launch(slot, operands);
   }
   [[nodiscard]] std::optional<Seconds> reorder_time() override { return program_->reorder_time(); }
   [[nodiscard]] std::vector<Seconds> profile(std::size_t slot) override {

@@ -5,6 +5,8 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
+#include <span>
 #include <vector>
 
 #include "harness/base/units.hpp"
@@ -29,14 +31,21 @@ namespace plumb::engine {
                                                    ReadyModel& ready,
                                                    const std::function<void()>& after_part = {});
 
-/// Computes a model's outputs layer by layer with the float64 reference. `values` holds its inputs,
-/// its constants and what folded layers make of them; results are added. Calls `after_layer`, if it
-/// is given, after each layer. Not ok: a layer without a reference, or a value that is not known.
+/// Computes a model's outputs layer by layer with the float64 reference. `values` are its inputs,
+/// its constants and what folded layers make of them. A value is freed once it was read for the
+/// last time. Calls `after_layer`, if it is given, after each layer. Not ok: a layer without a
+/// reference, or a value that is not known.
 [[nodiscard]] results::Outcome reference_model_outputs(
     const model::Graph& graph,
-    std::map<model::ValueId, model::Tensor>& values,
+    std::map<model::ValueId, model::Tensor> values,
     std::vector<model::Tensor>& outputs,
     const std::function<void()>& after_layer = {});
+
+/// Returns how many bytes reference_model_outputs() takes at most, `given` values included. Each
+/// layer counts with its operands and results, in their types and in float64, and with nothing
+/// else that its algorithm may need.
+[[nodiscard]] Bytes reference_memory(const model::Graph& graph,
+                                     std::span<const model::ValueId> given);
 
 /// Comparison of the modes of a model with the reference.
 ///
@@ -55,7 +64,14 @@ class ReferenceComparison {
                                                  const ReadyModel& ready,
                                                  const std::function<void()>& after_layer = {});
 
+  /// Returns whether compare() would compute the outputs of a graph, and not just read them.
+  [[nodiscard]] bool will_compute(const model::Graph& graph) const;
+
+  /// Frees what was computed.
+  void clear();
+
  private:
+  [[nodiscard]] bool is_affordable(const model::Graph& graph) const;
   /// Returns the reference's outputs. Null: it may not or cannot compute them.
   [[nodiscard]] const std::vector<model::Tensor>* expected(
       const RequestedModel& model,
@@ -65,6 +81,16 @@ class ReferenceComparison {
   std::int64_t macs_left_;
   Bytes kept_;
   std::map<std::uint64_t, std::vector<model::Tensor>> outputs_;  // by a digest of their origin
+  std::set<std::uint64_t> graphs_;  // digests of the graphs whose outputs are kept
 };
+
+/// Returns the most memory of the host that verifying a prepared model takes at once, beside its
+/// program and the model's values.
+///
+/// That are its outputs and, at one time or another, its operands, the outputs of a device launch
+/// by launch, and what the reference computes. Null: there is no comparison with the reference.
+[[nodiscard]] Bytes verification_memory(const ReadyModel& ready,
+                                        const ReferenceComparison* reference,
+                                        bool on_device);
 
 }  // namespace plumb::engine

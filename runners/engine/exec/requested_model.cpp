@@ -203,10 +203,11 @@ RequestedModel::RequestedModel(const worker::ExecuteRequest& request)
 RequestedModel::~RequestedModel() = default;
 
 void RequestedModel::fill() {
+  PLUMB_CHECK(file_ != nullptr);
   inputs_ = model_inputs(file_graph_, request_.seed);
   model::fill_weights(*file_, request_.seed);
   values_ = load_model(*file_, options_of(request_), folder_of(request_)).constants;
-  file_->Clear();
+  file_.reset();  // Clear() would keep the memory of its weights
   fold_constants(file_graph_, values_);
   for (std::size_t i = 0; i < file_graph_.inputs.size(); ++i) {
     values_.insert_or_assign(file_graph_.inputs[i], inputs_[i]);
@@ -257,6 +258,19 @@ Deviation RequestedModel::deviation_across_types(std::span<const model::Tensor> 
       std::count_if(kinds.begin(), kinds.end(), [](std::size_t kind) { return kind <= kWeights; }));
   return worst_distance(
       distances_by_kind(outputs.first(count), expected.first(count), kinds.first(count)), {}, most);
+}
+
+results::Outcome RequestedModel::judge(const Deviation& compared, std::string_view others) const {
+  if (!compared.is_beyond()) {
+    return {};
+  }
+  return {results::Outcome::Kind::kWrongResult,
+          fmt::format("an output differs from {} by {:.3g} of its {}; up to {:.3g} counts as "
+                      "rounding",
+                      others,
+                      compared.error,
+                      step_ ? "norm" : "largest magnitude",
+                      compared.most)};
 }
 
 results::Outcome RequestedModel::operands(const rewrite::FusedGraph& graph,

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "harness/model/graph/graph.hpp"
@@ -63,8 +64,8 @@ class RequestedModel {
   }
 
   /// Makes the inputs and fills the weights, and computes the values that depend on weights alone.
-  /// Weights without data come from the request's seed, as in `plumb model export --weights`. May
-  /// throw std::bad_alloc.
+  /// Weights without data come from the request's seed, as in `plumb model export --weights`.
+  /// Called once. May throw std::bad_alloc.
   void fill();
 
   /// Returns the inputs in the types and order of the model's file.
@@ -84,6 +85,10 @@ class RequestedModel {
   [[nodiscard]] Deviation deviation_across_types(std::span<const model::Tensor> outputs,
                                                  std::span<const model::Tensor> expected,
                                                  double most) const;
+
+  /// Returns kWrongResult where outputs are further from others than rounding explains. `others`
+  /// says whose those are.
+  [[nodiscard]] results::Outcome judge(const Deviation& compared, std::string_view others) const;
 
   /// Collects inputs and constants in the types and order that a program wants.
   ///

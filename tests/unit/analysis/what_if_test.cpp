@@ -4,14 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <set>
-#include <string>
+#include <string_view>
+#include <vector>
 
 #include "harness/model/graph/graph.hpp"
 #include "harness/results/execution.hpp"
-#include "harness/rewrite/gradient/checkpointed_graph.hpp"
-#include "harness/rewrite/gradient/folded_norms.hpp"
-#include "harness/rewrite/gradient/training_step.hpp"
 #include "harness/rewrite/rewrite.hpp"
 #include "tests/unit/analysis/row_builder.hpp"
 #include "tests/unit/analysis/what_if_questions.hpp"
@@ -38,6 +35,7 @@ TEST(WhatIf, table_asks_each_question_once) {
                           "bf16",
                           "f16",
                           "channels_last+f16",
+                          "bf16+channels_last",
                           "tf32",
                           "int8",
                           "micro_batch",
@@ -53,6 +51,7 @@ TEST(WhatIf, table_asks_each_question_once) {
                           "gemm_gelu",
                           "gemm_relu",
                           "conv_relu_backward",
+                          "largest_batch",
                           "framework",
                           "all_sequential",
                           "all"));
@@ -65,7 +64,7 @@ TEST(WhatIf, table_asks_each_question_once) {
     EXPECT_NE(results::execution_mode_from(row.execution_mode), results::ExecutionMode{})
         << row.name;
   }
-  EXPECT_THAT(without_mode, ElementsAre("padded_channels", "framework"));
+  EXPECT_THAT(without_mode, ElementsAre("padded_channels", "largest_batch", "framework"));
 }
 
 TEST(WhatIf, co_schedule_says_that_one_thread_has_nothing_to_share) {
@@ -164,127 +163,6 @@ TEST(WhatIf, parallel_branches_save_what_is_not_on_the_longest_path) {
   EXPECT_NEAR(microseconds(*result.baseline), 25.0, 1e-9);
   EXPECT_NEAR(microseconds(*result.predicted), 20.0, 1e-9);
   EXPECT_EQ(result.execution_mode, "parallel_branches");
-}
-
-/// Step of training of two products with a ReLU between them.
-model::Graph trained_products() {
-  rewrite::GraphSketch g;
-  const model::Graph model = g.build({g.gemm(g.relu(g.gemm(g.input({16, 8}), 8)), 8)});
-  return rewrite::training_step(
-             model, {}, rewrite::standard_optimizer(rewrite::Optimizer::Kind::kSgd))
-      .training.graph;
-}
-
-/// Gives every key of a graph a time: 10 µs for what the text is part of, and 1 µs for the others.
-RowBuilder slow_rows(const model::Graph& graph, std::string_view slow) {
-  RowBuilder b;
-  std::set<std::string> seen;
-  for (const model::Layer& layer : graph.layers) {
-    if (layer.role == model::Layer::Role::kCompute && seen.insert(layer.key.text).second) {
-      b.choice(layer.key, "a", layer.key.text.find(slow) != std::string::npos ? 10.0 : 1.0);
-    }
-  }
-  return b;
-}
-
-TEST(WhatIf, weight_gradients_take_no_time_beside_longer_gradients_of_data) {
-  const model::Graph graph = trained_products();
-  // Two updates of products and two of biases: together 40 µs, all on the second lane. What is
-  // before the first of them stays, and so does the slowest of all: their own lane.
-  const WhatIfResult result = ask("weight_gradients", graph, slow_rows(graph, "v1:sgd"));
-  EXPECT_THAT(result.why_not, IsEmpty());
-  std::size_t layers = 0;
-  for (const model::Layer& layer : graph.layers) {
-    layers += layer.role == model::Layer::Role::kCompute ? 1 : 0;
-  }
-  EXPECT_NEAR(microseconds(*result.baseline), static_cast<double>(layers - 4) + 40.0, 1e-9);
-  EXPECT_LT(microseconds(*result.predicted), microseconds(*result.baseline));
-  EXPECT_GE(microseconds(*result.predicted), 40.0);
-  EXPECT_EQ(result.execution_mode, "parallel_branches");
-
-  rewrite::GraphSketch g;
-  const model::Graph inference = g.build({g.relu(g.input({4}))});
-  EXPECT_FALSE(ask("weight_gradients", inference, slow_rows(inference, "-")).applies);
-}
-
-TEST(WhatIf, checkpointing_costs_what_is_computed_twice) {
-  rewrite::GraphSketch g;
-  model::ValueId value = g.input({16, 8});
-  for (int i = 0; i < 8; ++i) {
-    value = g.relu(g.gemm(value, 8));
-  }
-  const model::Graph graph =
-      rewrite::training_step(
-          g.build({value}), {}, rewrite::standard_optimizer(rewrite::Optimizer::Kind::kSgd))
-          .training.graph;
-  const auto small = rewrite::smallest_step(graph);
-  ASSERT_TRUE(small);
-  const WhatIfResult result = ask("checkpointing", graph, slow_rows(graph, "nothing"));
-  EXPECT_THAT(result.why_not, IsEmpty());
-  EXPECT_GT(small->repeated, 0U);
-  EXPECT_NEAR(microseconds(*result.predicted) - microseconds(*result.baseline),
-              static_cast<double>(small->repeated),
-              1e-9);
-  EXPECT_THAT(result.layers, SizeIs(small->repeated));
-  EXPECT_THAT(result.mode, HasSubstr("MiB at once"));
-
-  const auto under = [&](std::int64_t cap) {
-    ModelInstance capped = kHandmade;
-    capped.training = "sgd+memory_cap=" + std::to_string(cap);
-    return ask("checkpointing", graph, slow_rows(graph, "nothing"), capped);
-  };
-  const std::int64_t least = model::compute_memory(small->graph).total().value;
-  const WhatIfResult roomy = under(model::compute_memory(graph).total().value);
-  EXPECT_DOUBLE_EQ(microseconds(*roomy.predicted), microseconds(*roomy.baseline));
-  EXPECT_GT(microseconds(*under(least).predicted), microseconds(*result.baseline));
-  EXPECT_LE(microseconds(*under(least).predicted), microseconds(*result.predicted) + 1e-9);
-  EXPECT_THAT(under(least - 1).why_not, HasSubstr("at least, and its cap is"));
-
-  const model::Graph inference = product_and_relu();
-  const WhatIfResult none = ask("checkpointing", inference, slow_rows(inference, "-"));
-  EXPECT_FALSE(none.applies);
-  EXPECT_THAT(none.why_not, HasSubstr("--training"));
-}
-
-TEST(WhatIf, folded_norms_save_the_batch_normalisations_and_cost_products_of_weights) {
-  rewrite::GraphSketch g;
-  const auto convolved = g.conv(g.input({2, 3, 4, 4}), 5, 3);
-  const model::Graph model = g.build({g.conv(g.relu(g.batch_norm(convolved)), 6, 1)});
-  const auto step_by = [&](const char* training) {
-    return rewrite::training_step(model, rewrite::parse_step_choice(training).value())
-        .training.graph;
-  };
-  const model::Graph graph = step_by("sgd+freeze=batch_norm");
-  const auto folded = rewrite::folded_norms(graph);
-  ASSERT_TRUE(folded);
-  RowBuilder rows = slow_rows(graph, "v1:batch_norm;");
-  const WhatIfResult unknown = ask("folded_norms", graph, rows);
-  EXPECT_TRUE(unknown.applies);
-  EXPECT_THAT(unknown.why_not, HasSubstr("--mode folded_norms"));
-
-  std::set<std::string> known;
-  for (const model::Layer& layer : graph.layers) {
-    known.insert(layer.key.text);
-  }
-  for (const model::Layer& layer : folded->graph.layers) {
-    if (layer.role == model::Layer::Role::kCompute && known.insert(layer.key.text).second) {
-      rows.choice(layer.key, "a", 1.0);
-    }
-  }
-  const WhatIfResult result = ask("folded_norms", graph, rows);
-  EXPECT_THAT(result.why_not, IsEmpty());
-  // Two layers of 10 µs are gone, and two of 1 µs come: f · W and f · dW.
-  EXPECT_NEAR(microseconds(*result.baseline) - microseconds(*result.predicted), 18.0, 1e-9);
-  double saved = 0.0;
-  for (const WhatIfResult::LayerSaving& layer : result.layers) {
-    saved += microseconds(layer.before) - microseconds(layer.after);
-  }
-  EXPECT_NEAR(saved, 18.0, 1e-9);
-
-  const model::Graph trained = step_by("sgd");
-  const WhatIfResult none = ask("folded_norms", trained, slow_rows(trained, "-"));
-  EXPECT_FALSE(none.applies);
-  EXPECT_THAT(none.why_not, HasSubstr("--freeze batch_norm"));
 }
 
 TEST(WhatIf, all_has_parallel_branches_too) {
@@ -439,6 +317,30 @@ TEST(WhatIf, framework_saves_what_the_findings_of_a_trace_lost) {
   EXPECT_EQ(framework_what_if(input).predicted, Seconds(0.0)) << "findings overlap";
   input.traced->span = Seconds(0.0);
   EXPECT_THAT(framework_what_if(input).why_not, HasSubstr("no times"));
+}
+
+TEST(WhatIf, bf16_with_channels_last_takes_the_variants_that_have_them) {
+  const model::Graph graph = product_and_relu();
+  const model::Graph lower = rewrite::with_precision(graph, model::DataType::kBf16);
+  RowBuilder b;
+  b.add(graph.layers[0].key, "brgemm", 20.0);
+  b.add(graph.layers[1].key, "impl=jit;layout=channels_last", 5.0);
+  b.add(lower.layers[0].key, "impl=amx;layout=any", 12.0);
+  b.add(lower.layers[1].key, "impl=jit;layout=any", 3.0);
+  const WhatIfResult none = ask("bf16+channels_last", graph, b);
+  EXPECT_TRUE(none.applies);
+  EXPECT_THAT(none.why_not, HasSubstr("in the mode bf16+channels_last first"));
+  EXPECT_FALSE(none.predicted);
+  b.add(lower.layers[1].key, "impl=jit;layout=channels_last", 4.0);
+  b.add(lower.layers[1].key, "impl=jit;layout=channels_last;algorithm=other", 6.0);
+  const WhatIfResult result = ask("bf16+channels_last", graph, b);
+  EXPECT_THAT(result.why_not, IsEmpty());
+  EXPECT_NEAR(microseconds(*result.baseline), 25.0, 1e-9);
+  EXPECT_NEAR(microseconds(*result.predicted), 16.0, 1e-9)
+      << "the fastest of them, and the product";
+  EXPECT_EQ(result.execution_mode, "bf16+channels_last");
+  EXPECT_THAT(result.layers, SizeIs(2));
+  EXPECT_FALSE(ask("bf16+channels_last", graph, b, {"handmade", 1, "bf16"}).applies);
 }
 
 TEST(WhatIf, channels_last_is_predicted_by_its_execution_only) {

@@ -16,6 +16,7 @@ namespace plumb::analysis {
 namespace {
 
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::SizeIs;
 
 struct OtherTypeCase {

@@ -52,7 +52,8 @@ class ModelProgramOnStandIn : public StandInTest {
     program.enqueue(0);
     program.synchronize();
     std::vector<model::Tensor> outputs =
-        launch_by_launch ? program.outputs_launch_by_launch(0) : program.outputs(0);
+        launch_by_launch ? program.outputs_launch_by_launch(0, std::span(&input, 1))
+                         : program.outputs(0);
     return outputs.empty() ? std::vector<float>()
                            : std::vector<float>(outputs[0].as<float>(), outputs[0].as<float>() + 4);
   }

@@ -196,6 +196,28 @@ TEST_F(Models, that_do_not_fit_say_how_much_they_take) {
   EXPECT_EQ(rows, 2U);
 }
 
+// Two tensors of 256 bytes, beside 1280 for a layer of the reference.
+TEST_F(Models, are_not_executed_where_verifying_them_needs_more_than_is_free) {
+  ListedMonitor monitor({{{}, false, ""}});
+  ScriptedBackend backend({variant_});
+  backend.model_memory = Bytes{std::int64_t{1} << 60};
+  LayerTiming timing(
+      backend.script.clock(), [] { return measure::DisturbanceReading{}; }, &monitor);
+  std::vector<results::Outcome> outcomes;
+  ModelBenchmark(backend, timing, Bytes{1 << 20}, request_)
+      .run([&](const results::Execution& execution) { outcomes.push_back(execution.row.outcome); });
+  ASSERT_EQ(outcomes.size(), 2U);
+  for (const results::Outcome& outcome : outcomes) {
+    EXPECT_EQ(outcome.kind, results::Outcome::Kind::kOutOfMemory);
+    EXPECT_THAT(outcome.reason, StartsWith("1152921504606848768 bytes of memory are needed, and "));
+    EXPECT_THAT(outcome.reason,
+                ::testing::EndsWith("; executing it takes 1152921504606846976 bytes, and verifying "
+                                    "it 1792 bytes more"));
+  }
+  const std::vector<std::string>& log = backend.script.log;
+  EXPECT_EQ(std::count(log.begin(), log.end(), "bind impl=scripted 0"), 0);
+}
+
 TEST_F(Models, tell_once_a_second_how_far_they_are) {
   variant_.hot = Seconds(0.5);  // three in a round and mode: longer than the budget
   ListedMonitor monitor({{{}, false, ""}});

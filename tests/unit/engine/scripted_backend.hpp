@@ -127,7 +127,8 @@ class ScriptedProgram final : public worker::Program {
     }
     return {output};
   }
-  [[nodiscard]] std::vector<model::Tensor> outputs_launch_by_launch(std::size_t slot) override {
+  [[nodiscard]] std::vector<model::Tensor> outputs_launch_by_launch(
+      std::size_t slot, std::span<const model::Tensor> /*operands*/) override {
     if (!variant_.wrong_at_once) {
       return {};
     }

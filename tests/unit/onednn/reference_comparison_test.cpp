@@ -33,11 +33,13 @@ TEST(ReferenceComparison, computes_the_reference_of_equal_graphs_once) {
   // Enough for one graph of the two: fusion joins the updates.
   ReferenceComparison reference(model::totals(model.graph()).macs);
   std::vector<int> layers;
+  std::vector<bool> computed;
   std::vector<bool> compared;
   for (ReadyModel& mode : modes) {
     make_ready(model, measure::steady_clock(), mode);
     ASSERT_TRUE(mode.outcome.ok()) << mode.outcome.reason;
     layers.push_back(0);
+    computed.push_back(reference.will_compute(mode.plan.fused.graph));
     const auto deviation = reference.compare(model, mode, [&] { ++layers.back(); });
     compared.push_back(deviation.has_value());
     if (deviation) {
@@ -46,12 +48,16 @@ TEST(ReferenceComparison, computes_the_reference_of_equal_graphs_once) {
   }
   EXPECT_GT(layers[0], 30);
   EXPECT_EQ(layers[1], 0);
+  EXPECT_EQ(computed, (std::vector{true, false, false}));
   EXPECT_EQ(compared, (std::vector{true, true, false}));
   // What differs in one element is computed for itself.
   request.seed = 2;
   RequestedModel other(request);
   other.fill();
   EXPECT_FALSE(reference.compare(other, modes[0]).has_value());
+  EXPECT_TRUE(reference.compare(model, modes[0]).has_value());
+  reference.clear();
+  EXPECT_FALSE(reference.compare(model, modes[0]).has_value()) << "it is kept no longer";
 }
 
 }  // namespace

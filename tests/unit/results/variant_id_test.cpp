@@ -18,6 +18,9 @@ TEST(VariantId, has_the_fields_of_its_text) {
   EXPECT_FALSE(id.is_own());
   EXPECT_TRUE(VariantId("impl=plumb;layout=NHWC").is_own());
   EXPECT_FALSE(VariantId("impl=plumbing:avx2").is_own());
+  EXPECT_TRUE(VariantId("impl=plumb;layout=NHWC").has_channels_last());
+  EXPECT_TRUE(VariantId("impl=jit;layout=channels_last;algorithm=direct").has_channels_last());
+  EXPECT_FALSE(id.has_channels_last()) << "any tells nothing";
   EXPECT_EQ(VariantId("").implementation(), "");
   EXPECT_EQ(VariantId("jit").implementation(), "");
 }

@@ -203,6 +203,14 @@ constexpr std::array kCases = std::to_array<LayerCase>({
                "sgd;in=f32[70],f32[70],f32[70],f32[9],f32[9],f32[9],f32[1];"
                "out=f32[70],f32[70],f32[9],f32[9]",
                ";decay=0.0;momentum=0.9;rate=0.1"),
+    PLUMB_CASE("adam_with_a_condition",
+               "adam;in=f32[70],f32[70],f32[70],f32[70],f32[1],f32[1];"
+               "out=f32[70],f32[70],f32[70],f32[1]",
+               ";beta1=0.9;beta2=0.999;decay=0.01;decay_of=gradient;epsilon=0.001;rate=0.1"),
+    PLUMB_CASE("lamb_with_a_condition",
+               "lamb;in=f32[70],f32[70],f32[70],f32[70],f32[1],f32[9],f32[9],f32[9],f32[9],f32[1],"
+               "f32[1];out=f32[70],f32[70],f32[70],f32[1],f32[9],f32[9],f32[9],f32[1]",
+               ";beta1=0.9;beta2=0.999;decay=0.1;epsilon=0.001;rate=0.1"),
     PLUMB_CASE("loss_scale",
                "loss_scale;in=f32[1],f32[1],f32[70],f32[3,5];out=f32[1],f32[1],f32[1]",
                ";backoff=0.5;growth=2.0;interval=2000"),

@@ -72,6 +72,37 @@ def fused_attention(w):
     return cross_entropy(mixed.transpose(1, 2).reshape(4, 3, 12), 2)
 
 
+def causal_attention(w):
+    x, z = numbers(0, 4, 3, 8), numbers(1, 4, 5, 6)
+    q = (x @ w(2, 8, 8)).reshape(4, 3, 4, 2).transpose(1, 2)
+    k = (z @ w(4, 6, 4)).reshape(4, 5, 2, 2).transpose(1, 2).repeat_interleave(2, 1)
+    v = (z @ w(6, 6, 6)).reshape(4, 5, 2, 3).transpose(1, 2).repeat_interleave(2, 1)
+    behind = torch.ones(3, 5, dtype=torch.bool).triu(1)
+    scores = (1.5 * torch.tanh(0.6 * q @ k.transpose(2, 3) / 1.5)).masked_fill(behind, -math.inf)
+    y = (torch.softmax(scores, 3) @ v).transpose(1, 2).reshape(4, 3, 12)
+    q, k, v = ((y @ w(value, 12, 8)).reshape(4, 3, 4, 2).transpose(1, 2) for value in (10, 12, 14))
+    counts = torch.tensor([3 * i % 5 != 0 for i in range(9)]).reshape(3, 3)
+    mixed = torch.softmax((0.6 * q @ k.transpose(2, 3)).masked_fill(~counts, -math.inf), 3) @ v
+    return cross_entropy(mixed.transpose(1, 2).reshape(4, 3, 8), 2)
+
+
+def extremes_and_sums(w):
+    x = numbers(0, 4, 5) @ w(1, 5, 6) + w(2, 6)
+    rows = (x.amax(1), x.amin(1), x.abs().sum(1), x.logsumexp(1), torch.sigmoid(x).sum(1).log())
+    rows = torch.stack(rows, 1)
+    largest = torch.maximum(torch.maximum(rows, w(12, 4, 5)), w(13, 4, 5))
+    smallest = torch.minimum(torch.minimum(w(15, 4, 5), rows), w(16, 4, 5))
+    result = largest + smallest + rows
+    return ((result - (0.5 + 0.4 * numbers(TARGET, *result.shape))) ** 2).mean()
+
+
+def steps_and_blocks(w):
+    x = functional.conv2d(numbers(0, 4, 2, 5, 7), w(1, 8, 2, 1, 1), w(2, 8))
+    wide = functional.pixel_shuffle(x[:, :, 1:5:2, ::3], 2)
+    result = functional.conv2d(wide, w(6, 2, 2, 3, 3), padding=1)
+    return ((result - (0.5 + 0.4 * numbers(TARGET, *result.shape))) ** 2).mean()
+
+
 def groups_and_rows(w):
     def normalized(x, scale, shift):
         return functional.group_norm(x, 2, scale.repeat_interleave(4 // len(scale)), shift.repeat_interleave(4 // len(shift)), 1e-5)
@@ -158,6 +189,9 @@ for graph in (
     depthwise_and_lrn,
     attention_block,
     fused_attention,
+    causal_attention,
+    extremes_and_sums,
+    steps_and_blocks,
     shared_weights,
     embeddings,
     instances,

@@ -27,11 +27,15 @@ OPTIMIZERS = {
 numbers_in_double = graphs.numbers
 graphs.numbers = lambda value, *dims: numbers_in_double(value, *dims).to(torch.float32)
 references = {}
-for graph in (graphs.convolutions, graphs.attention_block):
-    for name, make in OPTIMIZERS.items():
+for graph, names in (
+    (graphs.convolutions, OPTIMIZERS),
+    (graphs.attention_block, OPTIMIZERS),
+    (graphs.causal_attention, ("sgd", "sgd_momentum")),
+):
+    for name in names:
         weights = graphs.Weights()
         graph(weights)  # makes them
-        optimizer = make(list(weights.values()))
+        optimizer = OPTIMIZERS[name](list(weights.values()))
         graphs.RUNNING = [graphs.numbers(5, 6), graphs.numbers(6, 6)]
         losses = []
         for _ in range(STEPS):

@@ -20,10 +20,9 @@ struct Value {
   std::string name;
   TensorType type;                  ///< as far as it is known
   std::optional<LayerId> producer;  ///< absent: a graph input or a weight
-  std::optional<double>
-      scalar;               ///< of a constant with one element: its value, where the file holds it
-  bool type_known = true;   ///< false: nothing says `type.dtype`, or no layer key can have it
-  bool shape_known = true;  ///< false: some extent of `type.dims` is open
+  std::optional<double> scalar;  ///< of a constant with one element: its value, where it is known
+  bool type_known = true;        ///< false: nothing says `type.dtype`, or no layer key can have it
+  bool shape_known = true;       ///< false: some extent of `type.dims` is open
 };
 
 /// One node of the model, as written, with its shapes.

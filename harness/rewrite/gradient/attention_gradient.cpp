@@ -10,17 +10,8 @@ using model::ValueId;
 
 /// Returns what keeps the gradient of an attention unknown, or nothing.
 std::optional<std::string> refusal(const model::LayerSpec& spec) {
-  if (spec.integer("causal") != 0) {
-    return "a causal attention";
-  }
-  if (spec.real("softcap") != 0.0) {
-    return "an attention with a cap";
-  }
   if (spec.has_input(4) || spec.text("outputs") != "y") {
     return "an attention with keys of earlier steps";
-  }
-  if (spec.has_input(3) && !model::is_floating(spec.inputs[3]->dtype)) {
-    return "an attention with a boolean mask";
   }
   return {};
 }
@@ -66,10 +57,30 @@ class Heads {
   const model::AttentionShape& s_;
 };
 
+/// Adds what the mask and the order of keys leave of the scores: minus infinity for keys that a
+/// query does not see.
+ValueId masked(LayerGradient& gradient, ValueId scores, const model::AttentionShape& shape) {
+  LayerWriter& writer = gradient.writer;
+  const model::LayerSpec& spec = gradient.layer.spec;
+  const model::DataType type = writer.type(scores);
+  if (spec.has_input(3)) {
+    const bool adds = model::is_floating(spec.inputs[3]->dtype);
+    const ValueId mask = gradient.input(3);
+    // A share is mask · exp(score) ÷ their sum, with a mask of 0 and 1.
+    scores =
+        writer.binary("add", scores, adds ? mask : writer.eltwise("log", writer.cast(mask, type)));
+  }
+  if (spec.integer("causal") != 0) {
+    scores = writer.binary("add", scores, writer.causal_mask(type, shape.queries, shape.keys));
+  }
+  return scores;
+}
+
 }  // namespace
 
 // The shares P = softmax(scale · q·kᵀ + mask) are computed once more. With dP = dy·vᵀ and dS the
-// gradient of the softmax: dv = Pᵀ·dy, dq = scale · dS·k and dk = scale · dSᵀ·q.
+// gradient of the softmax: dv = Pᵀ·dy, dq = scale · dS·k and dk = scale · dSᵀ·q. With a cap,
+// scale · q·kᵀ is cap · tanh(scale ÷ cap · q·kᵀ), and dS goes through that, too.
 std::optional<std::string> attention_gradient(LayerGradient& gradient) {
   LayerWriter& writer = gradient.writer;
   const model::LayerSpec& spec = gradient.layer.spec;
@@ -86,13 +97,12 @@ std::optional<std::string> attention_gradient(LayerGradient& gradient) {
   const Dims scores{s.batch, s.q_heads, s.queries, s.keys};  // as a mask has them
   const LayerWriter::Attributes over_keys{
       {"axis", std::int64_t{3}}, {"coerce", std::int64_t{0}}, {"log", std::int64_t{0}}};
-  const double scale = spec.real("scale");
+  const double cap = spec.real("softcap");
+  const double scale = spec.real("scale") / (cap > 0.0 ? cap : 1.0);
   const ValueId products = writer.layer("matmul", {q, writer.swap_last(k)}, pairs);
-  ValueId of_softmax = writer.view(writer.scaled(products, scale), scores);
-  if (spec.has_input(3)) {
-    of_softmax = writer.binary("add", of_softmax, gradient.input(3));
-  }
-  const ValueId shares = writer.layer("softmax", {of_softmax}, scores, over_keys);
+  const ValueId scaled = writer.view(writer.scaled(products, scale), scores);
+  const ValueId capped = cap > 0.0 ? writer.scaled(writer.eltwise("tanh", scaled), cap) : scaled;
+  const ValueId shares = writer.layer("softmax", {masked(gradient, capped, s)}, scores, over_keys);
   if (gradient.wants(2)) {
     const ValueId of_values = writer.layer("matmul",
                                            {writer.swap_last(writer.view(shares, pairs)), dy},
@@ -108,7 +118,13 @@ std::optional<std::string> attention_gradient(LayerGradient& gradient) {
   if (gradient.wants(3)) {
     gradient.give(3, of_scores);
   }
-  const ValueId of_products = writer.view(writer.scaled(of_scores, scale), pairs);
+  const ValueId of_scaled =
+      cap > 0.0 ? writer.layer("eltwise_backward",
+                               {writer.scaled(of_scores, cap), scaled},
+                               scores,
+                               {{"fn", std::string("tanh")}, {"parameters", std::vector<double>{}}})
+                : of_scores;
+  const ValueId of_products = writer.view(writer.scaled(of_scaled, scale), pairs);
   if (gradient.wants(0)) {
     const ValueId of_queries =
         writer.layer("matmul", {of_products, k}, heads.dims(s.q_heads, s.queries, s.head));

@@ -143,6 +143,31 @@ std::optional<std::string> sum_gradient(LayerGradient& gradient) {
   return {};
 }
 
+// The first operand that is the extremum has its gradient.
+std::optional<std::string> extremum_gradient(LayerGradient& gradient) {
+  LayerWriter& writer = gradient.writer;
+  const std::string_view holds = gradient.layer.spec.op == "max" ? "greater_equal" : "less_equal";
+  std::size_t wanted = gradient.layer.inputs.size();  // operands up to the last that is wanted
+  while (!gradient.wants(wanted - 1)) {
+    --wanted;
+  }
+  model::ValueId rest = gradient.dy();
+  for (std::size_t operand = 0; operand < wanted; ++operand) {
+    model::ValueId held = rest;
+    if (operand + 1 < gradient.layer.inputs.size()) {
+      const model::ValueId is_it = writer.binary(holds, gradient.input(operand), gradient.output());
+      held = writer.binary("mul", rest, writer.cast(is_it, writer.type(rest)));
+    }
+    if (gradient.wants(operand)) {
+      gradient.give(operand, held);
+    }
+    if (operand + 1 < wanted) {
+      rest = writer.binary("sub", rest, held);
+    }
+  }
+  return {};
+}
+
 std::optional<std::string> where_gradient(LayerGradient& gradient) {
   give_by(gradient, gradient.input(0), 1, 2);
   return {};
@@ -156,6 +181,26 @@ std::optional<std::string> cast_gradient(LayerGradient& gradient) {
 namespace {
 
 using Dims = LayerWriter::Dims;
+
+/// Puts zeros between the elements along an axis, so that each is `step` behind the one before.
+model::ValueId spread(LayerWriter& writer, model::ValueId x, std::size_t axis, std::int64_t step) {
+  const Dims dims = writer.dims(x);
+  const std::int64_t count = dims.at(axis);
+  if (step == 1 || count == 0) {
+    return x;
+  }
+  Dims apart = dims;
+  apart.insert(apart.begin() + static_cast<std::ptrdiff_t>(axis) + 1, 1);
+  Dims padded = apart;
+  padded[axis + 1] = step;
+  Dims joined = dims;
+  joined[axis] = count * step;
+  Dims cut = dims;
+  cut[axis] = (count - 1) * step + 1;
+  const Dims origin(apart.size(), 0);
+  const model::ValueId zeros = writer.pad(writer.view(x, apart), origin, padded);
+  return writer.slice(writer.view(zeros, joined), origin, cut);
+}
 
 }  // namespace
 
@@ -207,15 +252,18 @@ std::optional<std::string> split_gradient(LayerGradient& gradient) {
 std::optional<std::string> slice_gradient(LayerGradient& gradient) {
   const model::LayerSpec& spec = gradient.layer.spec;
   const Dims& steps = spec.integers("steps");
-  if (std::any_of(steps.begin(), steps.end(), [](std::int64_t step) { return step != 1; })) {
-    return "a slice with steps";
+  if (std::any_of(steps.begin(), steps.end(), [](std::int64_t step) { return step < 0; })) {
+    return "a slice that goes backwards";
   }
   const Dims dims = gradient.writer.dims(gradient.input(0));
   Dims before(dims.size(), 0);
+  model::ValueId dy = gradient.dy();
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    before.at(static_cast<std::size_t>(spec.integers("axes")[i])) = spec.integers("starts")[i];
+    const auto axis = static_cast<std::size_t>(spec.integers("axes")[i]);
+    before.at(axis) = spec.integers("starts")[i];
+    dy = spread(gradient.writer, dy, axis, steps[i]);
   }
-  gradient.give(0, gradient.writer.pad(gradient.dy(), before, dims));
+  gradient.give(0, gradient.writer.pad(dy, before, dims));
   return {};
 }
 
@@ -313,14 +361,22 @@ std::optional<std::string> resize_gradient(LayerGradient& gradient) {
 }
 
 std::optional<std::string> depth_to_space_gradient(LayerGradient& gradient) {
-  if (gradient.layer.spec.text("mode") != "dcr") {
-    return "the order of channels 'crd'";
+  LayerWriter& writer = gradient.writer;
+  const Dims dims = writer.dims(gradient.input(0));
+  if (gradient.layer.spec.text("mode") == "crd") {  // of channels, the place in a block is last
+    const std::int64_t block = gradient.layer.spec.integer("block");
+    const std::int64_t depth = dims.at(1) / (block * block);
+    const Dims apart{dims.at(0), depth, dims.at(2), block, dims.at(3), block};
+    const model::ValueId places =
+        writer.transpose(writer.view(gradient.dy(), apart), {0, 1, 3, 5, 2, 4});
+    gradient.give(0, writer.view(places, dims));
+    return {};
   }
   gradient.give(0,
-                gradient.writer.layer("space_to_depth",
-                                      {gradient.dy()},
-                                      gradient.writer.dims(gradient.input(0)),
-                                      {{"block", gradient.layer.spec.attributes.at("block")}}));
+                writer.layer("space_to_depth",
+                             {gradient.dy()},
+                             dims,
+                             {{"block", gradient.layer.spec.attributes.at("block")}}));
   return {};
 }
 

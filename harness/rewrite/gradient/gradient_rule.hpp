@@ -53,6 +53,7 @@ std::optional<std::string> eltwise_gradient(LayerGradient& gradient);
 std::optional<std::string> prelu_gradient(LayerGradient& gradient);
 std::optional<std::string> binary_gradient(LayerGradient& gradient);
 std::optional<std::string> sum_gradient(LayerGradient& gradient);
+std::optional<std::string> extremum_gradient(LayerGradient& gradient);
 std::optional<std::string> where_gradient(LayerGradient& gradient);
 std::optional<std::string> cast_gradient(LayerGradient& gradient);
 std::optional<std::string> view_gradient(LayerGradient& gradient);

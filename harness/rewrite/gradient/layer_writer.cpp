@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -156,16 +157,48 @@ model::ValueId LayerWriter::slice(model::ValueId x, const Dims& starts, const Di
              : layer("slice", {x}, to, {{"axes", axes}, {"starts", from}, {"steps", steps}});
 }
 
-model::ValueId LayerWriter::pad(model::ValueId x, const Dims& before, const Dims& to) {
+model::ValueId LayerWriter::pad(model::ValueId x,
+                                const Dims& before,
+                                const Dims& to,
+                                double number) {
   Dims pads = before;
   for (std::size_t i = 0; i < to.size(); ++i) {
     pads.push_back(to[i] - before.at(i) - dims(x).at(i));
   }
-  return dims(x) == to ? x
-                       : layer("pad",
-                               {x},
-                               to,
-                               {{"mode", std::string("constant")}, {"pads", pads}, {"value", 0.0}});
+  return dims(x) == to
+             ? x
+             : layer("pad",
+                     {x},
+                     to,
+                     {{"mode", std::string("constant")}, {"pads", pads}, {"value", number}});
+}
+
+model::ValueId LayerWriter::constant(model::DataType type, double number) {
+  const model::ValueId made = graph_->values.size();
+  graph_->values.push_back({fmt::format("{} constant {}", name_, made),
+                            {.dtype = type, .dims = {1}, .constant = true},
+                            {},
+                            number});
+  return made;
+}
+
+// Each row has zeros for as many keys as there are queries, then infinities. Where it is one
+// element shorter, the elements of the next row lie one place further behind, and so on.
+model::ValueId LayerWriter::causal_mask(model::DataType type,
+                                        std::int64_t queries,
+                                        std::int64_t keys) {
+  const auto [mask, is_new] = causal_masks_.try_emplace(MaskShape{type, queries, keys});
+  if (is_new) {
+    constexpr double kNever = -std::numeric_limits<double>::infinity();
+    const std::int64_t row = queries + keys;
+    const model::LayerId first = graph_->layers.size();
+    const model::ValueId zeros = expand(constant(type, 0.0), {queries, queries});
+    const model::ValueId rows = pad(zeros, {0, 0}, {queries, row}, kNever);
+    const model::ValueId shorter = slice(view(rows, {queries * row}), {0}, {queries * (row - 1)});
+    mask->second = slice(view(shorter, {queries, row - 1}), {0, queries - 1}, {queries, keys});
+    fold_from(first);
+  }
+  return mask->second;
 }
 
 model::ValueId LayerWriter::constant_like(model::ValueId constant, double number) {

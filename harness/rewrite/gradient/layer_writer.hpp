@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "harness/model/graph/graph.hpp"
@@ -62,8 +63,13 @@ class LayerWriter {
   model::ValueId swap_last(model::ValueId x);
   /// Takes the part of the extents `to` that begins at `starts`.
   model::ValueId slice(model::ValueId x, const Dims& starts, const Dims& to);
-  /// Puts zeros around a value.
-  model::ValueId pad(model::ValueId x, const Dims& before, const Dims& to);
+  /// Puts a number around a value.
+  model::ValueId pad(model::ValueId x, const Dims& before, const Dims& to, double number = 0.0);
+  /// Makes a constant of one element.
+  model::ValueId constant(model::DataType type, double number);
+  /// Returns what a causal layer adds to its scores, a constant of [queries, keys]: minus infinity
+  /// for the keys behind each query, else 0. Layers of one size share it.
+  model::ValueId causal_mask(model::DataType type, std::int64_t queries, std::int64_t keys);
   /// Makes a constant of a constant's extents and type, all of whose elements are a number.
   model::ValueId constant_like(model::ValueId constant, double number);
   /// Makes constants of what the layers from this one on compute of constants alone.
@@ -77,8 +83,11 @@ class LayerWriter {
   model::ValueId unbroadcast(model::ValueId x, const Dims& to);
 
  private:
+  using MaskShape = std::tuple<model::DataType, std::int64_t, std::int64_t>;
+
   model::Graph* graph_;
   std::string name_;
+  std::map<MaskShape, model::ValueId> causal_masks_;
 };
 
 }  // namespace plumb::rewrite

@@ -285,6 +285,21 @@ std::optional<std::string> average_pool_gradient(LayerGradient& gradient) {
   return {};
 }
 
+namespace {
+
+/// Gives the elements that are the largest or smallest ones of their row equal parts of dy.
+void give_extremum(LayerGradient& gradient, model::ValueId dy, model::ValueId y) {
+  LayerWriter& writer = gradient.writer;
+  const bool largest = gradient.layer.spec.text("fn") == "max";
+  const model::ValueId is_it =
+      writer.binary(largest ? "greater_equal" : "less_equal", gradient.input(0), y);
+  const model::ValueId mask = writer.cast(is_it, writer.type(dy));
+  const model::ValueId number = writer.reduce("sum", mask, gradient.layer.spec.integers("axes"));
+  gradient.give(0, writer.binary("mul", mask, writer.binary("div", dy, number)));
+}
+
+}  // namespace
+
 std::optional<std::string> reduce_gradient(LayerGradient& gradient) {
   LayerWriter& writer = gradient.writer;
   const model::LayerSpec& spec = gradient.layer.spec;
@@ -297,14 +312,22 @@ std::optional<std::string> reduce_gradient(LayerGradient& gradient) {
     kept.at(static_cast<std::size_t>(axis)) = 1;
   }
   const model::ValueId dy = writer.view(gradient.dy(), kept);
+  const auto y = [&] { return writer.view(gradient.output(), kept); };
   if (fn == "mean" || fn == "sum") {
     const double share = fn == "mean" ? 1.0 / static_cast<double>(count(dims, axes)) : 1.0;
     gradient.give(0, writer.expand(writer.scaled(dy, share), dims));
   } else if (fn == "sum_square") {
     gradient.give(0, writer.binary("mul", x, writer.scaled(dy, 2.0)));
   } else if (fn == "l2") {
-    const model::ValueId norm = writer.view(gradient.output(), kept);
-    gradient.give(0, writer.binary("mul", x, writer.binary("div", dy, norm)));
+    gradient.give(0, writer.binary("mul", x, writer.binary("div", dy, y())));
+  } else if (fn == "l1") {
+    gradient.give(0, writer.binary("mul", writer.eltwise("sign", x), dy));
+  } else if (fn == "log_sum") {
+    gradient.give(0, writer.expand(writer.binary("div", dy, writer.eltwise("exp", y())), dims));
+  } else if (fn == "log_sum_exp") {
+    gradient.give(0, writer.binary("mul", writer.eltwise("exp", writer.binary("sub", x, y())), dy));
+  } else if (fn == "max" || fn == "min") {
+    give_extremum(gradient, dy, y());
   } else {
     return fmt::format("a reduction by '{}'", fn);
   }

@@ -190,11 +190,25 @@ class MixedStep {
   void append(Layer layer, LayerId id) {
     if (layer.role == Layer::Role::kCompute || layer.role == Layer::Role::kView) {
       retype(layer, id);
+    } else {
+      follow_values(layer);
     }
     for (const ValueId output : layer.outputs) {
       result_.values[output].producer = result_.layers.size();
     }
     result_.layers.push_back(std::move(layer));
+  }
+
+  /// Gives a layer that makes constants the types of its values.
+  void follow_values(Layer& layer) const {
+    for (std::size_t i = 0; i < layer.spec.inputs.size(); ++i) {
+      if (layer.inputs[i]) {
+        layer.spec.inputs[i].value().dtype = result_.values[*layer.inputs[i]].type.dtype;
+      }
+    }
+    for (std::size_t i = 0; i < layer.spec.outputs.size(); ++i) {
+      layer.spec.outputs[i].dtype = result_.values[layer.outputs[i]].type.dtype;
+    }
   }
 
   /// Gives a layer operands of its types. A view has the type of what it renames.

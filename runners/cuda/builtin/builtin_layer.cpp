@@ -45,6 +45,7 @@ constexpr std::array kRows = std::to_array<Row>({
     {"lamb", update_tensors, false, false, update_scratch},
     {"layer_norm", row_layer_norm, false},
     {"layer_norm_backward", row_layer_norm_gradient, false},
+    {"loss_scale", adapt_scale, false, false, loss_scale_scratch},
     {"lp_pool", pool_windows, true},
     {"lrn", map_response, true},
     {"lstm", recur, false, false, recurrent_scratch},

@@ -92,6 +92,7 @@ std::vector<KernelLaunch> row_layer_norm_gradient(const OwnOperands& operands);
 std::vector<KernelLaunch> pool_gradients(const OwnOperands& operands);
 std::vector<KernelLaunch> gather_gradients(const OwnOperands& operands);
 std::vector<KernelLaunch> update_tensors(const OwnOperands& operands);
+std::vector<KernelLaunch> adapt_scale(const OwnOperands& operands);
 std::vector<KernelLaunch> row_softmax(const OwnOperands& operands);
 std::vector<KernelLaunch> row_layer_norm(const OwnOperands& operands);
 std::vector<KernelLaunch> row_channel_norm(const OwnOperands& operands);
@@ -106,6 +107,10 @@ std::vector<KernelLaunch> row_arg_reduce(const OwnOperands& operands);
 /// Returns the types of the buffers that an update's launches pass to one another. Throws
 /// Unsupported.
 [[nodiscard]] std::vector<model::TensorType> update_scratch(const model::LayerSpec& spec);
+
+/// Returns the types of the buffers that the launches of a loss scale pass to one another. Throws
+/// Unsupported.
+[[nodiscard]] std::vector<model::TensorType> loss_scale_scratch(const model::LayerSpec& spec);
 
 /// Translates an update into launches for one tensor after the other. builtin_layer() has the same
 /// launches for many tensors. Throws Unsupported.

@@ -174,7 +174,7 @@ struct GatherGradientShape {
 };
 
 constexpr int kMaxTensors = 48;  // that one launch updates
-constexpr int kMaxUpdateOperands = 4 * kMaxTensors + 2;
+constexpr int kMaxUpdateOperands = 4 * kMaxTensors + 3;
 constexpr Index kChunk = 2048;  // elements that a block updates at a time
 
 using UpdateOperands = Addresses<kMaxUpdateOperands>;
@@ -183,6 +183,7 @@ using UpdateOperands = Addresses<kMaxUpdateOperands>;
 struct UpdateShape {
   int tensors;
   int decays_weights;         // else the decay is added to the gradient
+  int condition;              // operand that leaves all as it is where it is 0; below 0: none
   Index counts[kMaxTensors];  // elements of each tensor
   Index ends[kMaxTensors];    // chunks of each tensor and all before it
   double rate;
@@ -191,6 +192,17 @@ struct UpdateShape {
   double beta1;
   double beta2;
   double epsilon;
+};
+
+constexpr int kMaxGroups = 32;  // of kMaxTensors gradients, which one loss scale follows
+
+/// Shape of the rule by which a loss scale adapts.
+struct LossScaleShape {
+  int groups;
+  Index chunks[kMaxGroups];  // of the gradients of each group
+  float backoff;
+  float growth;
+  float interval;  // steps without an overflow until the scale grows
 };
 
 /// Shape of local response normalisation over channels: axis 1 of the space.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Updates of weights by their gradients, in place and in f32. One launch updates several tensors.
-// Of what each tensor has, those that are written come first, tensor after tensor.
+// Of what each tensor has, those that are written come first, tensor after tensor. A condition is
+// the last operand.
 namespace plumb::cuda::kernels {
 
 /// Part of a tensor that a block works on.
@@ -28,11 +29,19 @@ __device__ inline Chunk chunk_at(const UpdateShape& shape, Index number) {
 __device__ inline float* numbers(const UpdateOperands& operands, int operand) {
   return static_cast<float*>(operands.at[operand]);
 }
+/// Returns whether an update happens. Its condition is a number on the GPU, so that captured graphs
+/// follow it.
+__device__ inline bool happens(const UpdateOperands& operands, const UpdateShape& shape) {
+  return shape.condition < 0 || *numbers(operands, shape.condition) != 0.0f;
+}
 
 /// Takes a step down the slope. Operands are the weights and, with `Momentum`, the velocities of
 /// each tensor, then the gradients.
 template <bool Momentum>
 __device__ inline void sgd(const UpdateOperands& operands, const UpdateShape& shape) {
+  if (!happens(operands, shape)) {
+    return;
+  }
   constexpr int kWritten = Momentum ? 2 : 1;
   const float rate = static_cast<float>(shape.rate);
   const float decay = static_cast<float>(shape.decay);
@@ -57,6 +66,9 @@ __device__ inline void sgd(const UpdateOperands& operands, const UpdateShape& sh
 /// Counts the step of each tensor, and computes for it by what both moments are corrected. Operands
 /// are the steps of each tensor, then the corrections: two numbers a tensor.
 __device__ inline void count_steps(const UpdateOperands& operands, const UpdateShape& shape) {
+  if (!happens(operands, shape)) {
+    return;
+  }
   float* const corrections = numbers(operands, shape.tensors);
   for (Index tensor = first_element(); tensor < shape.tensors; tensor += element_step()) {
     float* const steps = numbers(operands, static_cast<int>(tensor));
@@ -94,6 +106,9 @@ __device__ inline float direction_of(const UpdateShape& shape,
 /// Moves weights by their moments. Operands are weights, first and second moments of each tensor,
 /// then the gradients, then the corrections.
 __device__ inline void adam(const UpdateOperands& operands, const UpdateShape& shape) {
+  if (!happens(operands, shape)) {
+    return;
+  }
   const float rate = static_cast<float>(shape.rate);
   const float decay = shape.decays_weights ? 0.0f : static_cast<float>(shape.decay);
   const float keep =
@@ -120,6 +135,9 @@ __device__ inline void adam(const UpdateOperands& operands, const UpdateShape& s
 /// first and second moments of each tensor, the sums, then weights and gradients of each tensor,
 /// then the corrections.
 __device__ inline void lamb_moments(const UpdateOperands& operands, const UpdateShape& shape) {
+  if (!happens(operands, shape)) {
+    return;
+  }
   const float decay = static_cast<float>(shape.decay);
   float* const sums = numbers(operands, 2 * shape.tensors);
   for (Index number = blockIdx.x; number < chunks_of(shape); number += gridDim.x) {
@@ -152,6 +170,9 @@ __device__ inline void lamb_moments(const UpdateOperands& operands, const Update
 /// Computes the rate of each tensor: by as much of its norm as the norm of its direction is not.
 /// Operands are the rates and the sums.
 __device__ inline void lamb_rates(const UpdateOperands& operands, const UpdateShape& shape) {
+  if (!happens(operands, shape)) {
+    return;
+  }
   const float* const sums = numbers(operands, 1);
   for (Index row = blockIdx.x; row < shape.tensors; row += gridDim.x) {
     const int tensor = static_cast<int>(row);
@@ -175,6 +196,9 @@ __device__ inline void lamb_rates(const UpdateOperands& operands, const UpdateSh
 /// Moves weights by their moments and their tensor's rate. Operands are the weights of each tensor,
 /// then first and second moments of each, the corrections and the rates.
 __device__ inline void lamb(const UpdateOperands& operands, const UpdateShape& shape) {
+  if (!happens(operands, shape)) {
+    return;
+  }
   const float decay = static_cast<float>(shape.decay);
   for (Index number = blockIdx.x; number < chunks_of(shape); number += gridDim.x) {
     const Chunk chunk = chunk_at(shape, number);
@@ -188,6 +212,49 @@ __device__ inline void lamb(const UpdateOperands& operands, const UpdateShape& s
       weights[i] = weight - rate * (direction_of(shape, {firsts[i], seconds[i]}, corrections) +
                                     decay * weight);
     }
+  }
+}
+
+constexpr float kLargestFloat = 3.402823466e38f;
+
+/// Writes for each chunk of the gradients 1 if a number of it is infinite or none, else 0. Operands
+/// are these flags, then the gradients.
+__device__ inline void find_overflows(const UpdateOperands& operands, const UpdateShape& shape) {
+  float* const flags = numbers(operands, 0);
+  for (Index number = blockIdx.x; number < chunks_of(shape); number += gridDim.x) {
+    const Chunk chunk = chunk_at(shape, number);
+    const float* const gradient = numbers(operands, 1 + chunk.tensor);
+    float overflows = 0.0f;
+    for (Index i = chunk.begin + threadIdx.x; i < chunk.end; i += kThreadsOfRow) {
+      overflows = fabs(gradient[i]) <= kLargestFloat ? overflows : 1.0f;
+    }
+    overflows = joined<Largest<float>, float>(overflows);
+    if (threadIdx.x == 0) {
+      flags[number] = overflows;
+    }
+  }
+}
+
+/// Adapts a loss scale, in one block. Operands are the new scale, the steps since it changed and
+/// the condition of the updates, then the old scale and steps, then the flags of each group.
+__device__ inline void adapt_loss_scale(const UpdateOperands& operands,
+                                        const LossScaleShape& shape) {
+  float overflows = 0.0f;
+  for (int group = 0; group < shape.groups; ++group) {
+    const float* const flags = numbers(operands, 5 + group);
+    for (Index i = threadIdx.x; i < shape.chunks[group]; i += kThreadsOfRow) {
+      overflows = Largest<float>::of(overflows, flags[i]);
+    }
+  }
+  const bool finite = joined<Largest<float>, float>(overflows) == 0.0f;
+  if (threadIdx.x == 0) {
+    const float scale = *numbers(operands, 3);
+    const float steps = *numbers(operands, 4) + 1.0f;
+    const bool grows = finite && steps == shape.interval;
+    const float grown = scale * shape.growth <= kLargestFloat ? scale * shape.growth : scale;
+    *numbers(operands, 0) = grows ? grown : (finite ? scale : scale * shape.backoff);
+    *numbers(operands, 1) = finite && !grows ? steps : 0.0f;
+    *numbers(operands, 2) = finite ? 1.0f : 0.0f;
   }
 }
 

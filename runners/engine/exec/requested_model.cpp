@@ -139,6 +139,12 @@ void add_step_inputs(const rewrite::TrainingStep& step,
   if (training.loss_scale) {
     inputs.add_constant(*training.loss_scale, rewrite::kFirstLossScale);
   }
+  for (model::ValueId id = 0; id < training.graph.values.size(); ++id) {
+    const model::Value& value = training.graph.values[id];
+    if (value.scalar && !value.producer && !values.contains(id)) {
+      inputs.add_constant(id, *value.scalar);
+    }
+  }
   for (const rewrite::RepeatedInput& each : training.repeated) {
     if (each.first == training.target) {
       inputs.add_target(each.input);
@@ -213,8 +219,8 @@ void RequestedModel::fill() {
     values_.insert_or_assign(file_graph_.inputs[i], inputs_[i]);
   }
   if (step_) {
-    fold_constants(step_->training.graph, values_);
     add_step_inputs(*step_, request_.seed, values_);
+    fold_constants(step_->training.graph, values_);
     fill_micro_batches();
   }
 }

@@ -37,7 +37,8 @@ namespace plumb::engine {
 ///
 /// A target of classes has one class a row, or one in ClassAxis::rarity rows. Another target lies
 /// in [-1, 1). A mask keeps an element or drops it. States are zero. A loss scale is the first one.
-/// The numbers are the same for the same seed everywhere.
+/// A constant that the gradients brought has its number. The numbers are the same for the same seed
+/// everywhere.
 void add_step_inputs(const rewrite::TrainingStep& step,
                      std::uint64_t seed,
                      std::map<model::ValueId, model::Tensor>& values);

@@ -9,6 +9,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/model/key/product_kind.hpp"
+#include "harness/model/key/training_layers.hpp"
 #include "runners/cuda/exec/kernel_library.hpp"
 #include "runners/engine/bench/random_operands.hpp"
 #include "runners/engine/bench/verification.hpp"
@@ -35,7 +36,7 @@ TEST(BuiltinLayer, computes_what_the_reference_does_in_both_layouts) {
         << " in " << to_text(layers[i].layer.outputs[0]) << ": " << verdict.outcome.reason;
     ops.insert(layers[i].spec.op);
   }
-  EXPECT_THAT(ops, SizeIs(52)) << "operators of the table that are tested";
+  EXPECT_THAT(ops, SizeIs(53)) << "operators of the table that are tested";
   EXPECT_GT(layers.size(), 130U);
 }
 
@@ -166,6 +167,70 @@ TEST(BuiltinLayer, updates_several_tensors_at_once_or_one_after_the_other) {
   EXPECT_THAT(uses.writes, ElementsAre(0U, 2U, 3U, 5U));
   EXPECT_THAT(uses.reads, ElementsAre(0U, 2U, 3U, 5U, 1U, 4U)) << "the old numbers, too";
   EXPECT_THAT(update_by_tensor(spec).launches, SizeIs(2));
+}
+
+TEST(BuiltinLayer, an_update_leaves_all_as_it_is_where_its_condition_is_0) {
+  std::vector<HostLayer> layers;
+  std::set<std::string> ops;
+  for (HostLayer& layer : builtin_layers()) {
+    if (!model::is_update(layer.spec) || !model::UpdateShape(layer.spec).condition()) {
+      continue;
+    }
+    layer.operands.back() =
+        engine::tensor_from(layer.operands.back().type, std::vector<double>{0.0});
+    ops.insert(layer.spec.op);
+    layers.push_back(std::move(layer));
+  }
+  EXPECT_THAT(ops, ElementsAre("adam", "lamb", "sgd"));
+  const std::vector<std::vector<model::Tensor>> outputs = run_on_host(layers);
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const model::UpdateShape shape(layers[i].spec);
+    for (std::size_t result = 0; result < outputs[i].size(); ++result) {
+      EXPECT_EQ(outputs[i][result].data, layers[i].operands[shape.replaced(result)].data)
+          << model::to_key(layers[i].spec).text << ", result " << result;
+    }
+  }
+}
+
+TEST(BuiltinLayer, a_loss_scale_follows_whether_the_gradients_are_finite) {
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  constexpr auto kLargest = static_cast<double>(std::numeric_limits<float>::max());
+  struct Case {
+    std::vector<double> before;  // scale and steps
+    double last;                 // element of the last gradient
+    std::vector<double> after;   // scale, steps and whether updates happen
+  };
+  const std::vector<Case> cases{
+      {{1024.0, 0.0}, -kLargest, {1024.0, 1.0, 1.0}},
+      {{1024.0, 2.0}, 0.0, {2048.0, 0.0, 1.0}},
+      {{0x1p127, 2.0}, 1.0, {0x1p127, 0.0, 1.0}},  // would not be finite
+      {{1024.0, 2.0}, kInfinite, {512.0, 0.0, 0.0}},
+      {{1024.0, 1.0}, -kInfinite, {512.0, 0.0, 0.0}},
+      {{1024.0, 0.0}, std::numeric_limits<double>::quiet_NaN(), {512.0, 0.0, 0.0}},
+  };
+  const model::LayerSpec spec = model::parse_key(
+      {"v1:loss_scale;in=f32[1],f32[1],f32[3],f32[5000];out=f32[1],f32[1],f32[1];acc=f32;"
+       "math=strict;backoff=0.5;growth=2.0;interval=3"});
+  std::vector<HostLayer> layers;
+  for (const Case& each : cases) {
+    std::vector<double> gradient(5000, 1.0);
+    gradient.back() = each.last;
+    const std::vector<std::vector<double>> numbers{
+        {each.before[0]}, {each.before[1]}, {-1.0, 0.0, 1.0}, gradient};
+    std::vector<model::Tensor> operands;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      operands.push_back(engine::tensor_from(spec.inputs[i].value(), numbers[i]));
+    }
+    layers.push_back({spec, builtin_layer(spec, TensorLayout::kChannelsFirst), operands});
+  }
+  const std::vector<std::vector<model::Tensor>> outputs = run_on_host(layers);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    std::vector<double> after;
+    for (const model::Tensor& output : outputs[i]) {
+      after.push_back(engine::number_at(output, 0));
+    }
+    EXPECT_EQ(after, cases[i].after) << "case " << i;
+  }
 }
 
 TEST(BuiltinLayer, joins_axes_that_all_operands_step_through_alike) {

@@ -112,12 +112,13 @@ constexpr const char* kComparisons[] = {"equal", "greater", "less", "greater_equ
 constexpr const char* kLogic[] = {"and", "or", "xor"};
 
 /// Adds updates of tensors that are cut into several chunks, and of more tensors than one launch
-/// updates.
+/// updates, and a loss scale that follows as many gradients.
 void add_updates(std::vector<std::string>& keys) {
   const auto add = [&keys](const char* op,
                            const char* numbers,
                            std::size_t states,
-                           const std::vector<std::size_t>& tensors) {
+                           const std::vector<std::size_t>& tensors,
+                           const char* condition = "") {
     std::string in;
     std::string out;
     for (const std::size_t count : tensors) {
@@ -129,7 +130,8 @@ void add_updates(std::vector<std::string>& keys) {
     }
     in.pop_back();
     out.pop_back();
-    keys.push_back(fmt::format("v1:{};in={};out={};acc=f32;math=strict;{}", op, in, out, numbers));
+    keys.push_back(fmt::format(
+        "v1:{};in={}{};out={};acc=f32;math=strict;{}", op, in, condition, out, numbers));
   };
   std::vector<std::size_t> many(50, 3);
   many.push_back(2500);
@@ -142,6 +144,15 @@ void add_updates(std::vector<std::string>& keys) {
         tensors);
     add("lamb", "beta1=0.9;beta2=0.999;decay=0.1;epsilon=0.001;rate=0.1", 3, tensors);
   }
+  add("lamb", "beta1=0.9;beta2=0.999;decay=0.1;epsilon=0.001;rate=0.1", 3, many, ",f32[1]");
+  std::string gradients;
+  for (const std::size_t count : many) {
+    gradients += fmt::format(",f32[{}]", count);
+  }
+  keys.push_back(
+      fmt::format("v1:loss_scale;in=f32[1],f32[1]{};out=f32[1],f32[1],f32[1];acc=f32;math=strict;"
+                  "backoff=0.5;growth=2.0;interval=2000",
+                  gradients));
 }
 
 /// Adds a layer of each function, since each is a template's argument by its name.

@@ -442,6 +442,15 @@ INSTANTIATE_TEST_SUITE_P(Normalised,
                                             ::testing::Values("captured", "fusion+captured")),
                          name_of_step);
 
+INSTANTIATE_TEST_SUITE_P(Scaled,
+                         BackendSteps,
+                         ::testing::Combine(::testing::Values(ModelCase{
+                                                "residual",
+                                                [] { return residual_network().request(); }}),
+                                            ::testing::Values("adam+loss_scaling"),
+                                            ::testing::Values("captured", "streams")),
+                         name_of_step);
+
 INSTANTIATE_TEST_SUITE_P(
     Models,
     BackendTypes,

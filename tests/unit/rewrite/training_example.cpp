@@ -130,6 +130,32 @@ model::Graph fused_attention() {
                                     attributes(2, 0.5))});
 }
 
+/// Attention of queries that see the keys up to their own place, with a cap, then with a mask that
+/// says which keys count.
+model::Graph causal_attention() {
+  GraphSketch sketch;
+  const auto attributes = [](std::int64_t causal, std::int64_t kv_heads, double cap) {
+    return LayerAttributes{{"causal", causal},
+                           {"kv_heads", kv_heads},
+                           {"outputs", std::string("y")},
+                           {"q_heads", std::int64_t{4}},
+                           {"scale", 0.6},
+                           {"softcap", cap}};
+  };
+  const auto x = sketch.input({4, 3, 8});
+  const auto z = sketch.input({4, 5, 6});
+  const auto y = sketch.layer("attention",
+                              {sketch.matmul(x, 8), sketch.matmul(z, 4), sketch.matmul(z, 6)},
+                              {4, 3, 12},
+                              attributes(kYes, 2, 1.5));
+  const auto mask = sketch.input({3, 3}, model::DataType::kBool);
+  return sketch.build(
+      {sketch.layer("attention",
+                    {sketch.matmul(y, 8), sketch.matmul(y, 8), sketch.matmul(y, 8), mask},
+                    {4, 3, 8},
+                    attributes(kNo, 4, 0.0))});
+}
+
 /// GELU, SiLU and HardSwish, as exporters write them.
 model::Graph written_out_activations() {
   GraphSketch sketch;
@@ -196,6 +222,50 @@ model::Graph arithmetic() {
   const auto sum = sketch.layer("sum", {f, e, c}, {4, 5});
   return sketch.build(
       {sketch.binary("div", sum, sketch.view(sketch.eltwise(norm, "exp"), {4, 1}))});
+}
+
+/// Reductions of rows, and the largest and smallest of three tensors.
+model::Graph extremes_and_sums() {
+  GraphSketch sketch;
+  const auto x = sketch.gemm(sketch.input({4, 5}), 6);
+  const auto reduced = [&](const std::string& fn, model::ValueId from) {
+    return sketch.layer(
+        "reduce", {from}, {4, 1}, {{"axes", Dims{1}}, {"fn", fn}, {"keepdims", kYes}});
+  };
+  const auto total =
+      sketch.layer("reduce",
+                   {sketch.sigmoid(x)},
+                   {4},
+                   {{"axes", Dims{1}}, {"fn", std::string("log_sum")}, {"keepdims", kNo}});
+  const auto rows = sketch.layer("concat",
+                                 {reduced("max", x),
+                                  reduced("min", x),
+                                  reduced("l1", x),
+                                  reduced("log_sum_exp", x),
+                                  sketch.view(total, {4, 1})},
+                                 {4, 5},
+                                 {{"axis", std::int64_t{1}}});
+  const auto largest =
+      sketch.layer("max", {rows, sketch.weight({4, 5}), sketch.weight({4, 5})}, {4, 5});
+  const auto smallest =
+      sketch.layer("min", {sketch.weight({4, 5}), rows, sketch.weight({4, 5})}, {4, 5});
+  return sketch.build({sketch.layer("sum", {largest, smallest, rows}, {4, 5})});
+}
+
+/// Every other element, and channels that become blocks in the order of PyTorch.
+model::Graph steps_and_blocks() {
+  GraphSketch sketch;
+  const auto x = sketch.conv(sketch.input({4, 2, 5, 7}), 8, 1, true);
+  const auto part =
+      sketch.layer("slice",
+                   {x},
+                   {4, 8, 2, 3},
+                   {{"axes", Dims{2, 3}}, {"starts", Dims{1, 0}}, {"steps", Dims{2, 3}}});
+  const auto wide = sketch.layer("depth_to_space",
+                                 {part},
+                                 {4, 2, 4, 6},
+                                 {{"block", std::int64_t{2}}, {"mode", std::string("crd")}});
+  return sketch.build({sketch.conv(wide, 2, 3)});
 }
 
 /// Rows of two tables, some of them several times, and one of them behind its first axis.
@@ -337,10 +407,13 @@ const std::vector<Example>& examples() {
       {"depthwise_and_lrn", depthwise_and_lrn, Loss::kMeanSquaredError},
       {"attention_block", attention_block},
       {"fused_attention", fused_attention},
+      {"causal_attention", causal_attention},
       {"written_out_activations", written_out_activations},
       {"movements", movements},
       {"space_and_depth", space_and_depth, Loss::kMeanSquaredError},
       {"arithmetic", arithmetic, Loss::kMeanSquaredError, true},
+      {"extremes_and_sums", extremes_and_sums, Loss::kMeanSquaredError},
+      {"steps_and_blocks", steps_and_blocks, Loss::kMeanSquaredError},
       {"shared_weights", shared_weights},
       {"instances", instances, Loss::kMeanSquaredError},
       {"groups_and_rows", groups_and_rows},

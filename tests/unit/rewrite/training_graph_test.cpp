@@ -7,6 +7,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -156,6 +159,78 @@ TEST(TrainingGraph, names_what_has_no_gradient_and_the_weights_behind_it) {
   EXPECT_THAT(made.missing, ElementsAre(HasSubstr("'round' has no derivative")));
   EXPECT_THAT(made.incomplete, ElementsAre(1, 2));  // although one path is known
   EXPECT_THAT(made.gradients, SizeIs(2));
+}
+
+TEST(TrainingGraph, indices_end_a_path_and_nothing_is_missing) {
+  GraphSketch sketch;
+  const auto x = sketch.gemm(sketch.input({2, 4}), 4);
+  const auto index = sketch.layer("arg_reduce",
+                                  {x},
+                                  {2, 1},
+                                  {{"axis", std::int64_t{1}},
+                                   {"fn", std::string("argmax")},
+                                   {"keepdims", std::int64_t{1}},
+                                   {"select_last", std::int64_t{0}}});
+  const auto place = sketch.layer("cast", {index}, {2, 1});
+  model::Graph graph = sketch.build({sketch.gemm(sketch.add(x, place), 3)});
+  graph.values[index].type.dtype = model::DataType::kS64;
+  graph.layers[sketch.at(index)].spec.outputs.at(0).dtype = model::DataType::kS64;
+  graph.layers[sketch.at(place)].spec.inputs.at(0).value().dtype = model::DataType::kS64;
+  const TrainingGraph made = training_graph(graph, {});
+  EXPECT_THAT(made.missing, IsEmpty());
+  EXPECT_THAT(made.incomplete, IsEmpty());
+  EXPECT_THAT(made.gradients, SizeIs(4));
+}
+
+using LayerAttributes = std::map<std::string, model::Attribute>;
+
+LayerAttributes attention_of_two_heads(std::int64_t causal) {
+  return {{"causal", causal},
+          {"kv_heads", std::int64_t{2}},
+          {"outputs", std::string("y")},
+          {"q_heads", std::int64_t{2}},
+          {"scale", 0.5},
+          {"softcap", 0.0}};
+}
+
+TEST(TrainingGraph, causal_attentions_of_one_size_share_a_constant_mask) {
+  GraphSketch sketch;
+  const auto attended = [&](model::ValueId x) {
+    return sketch.layer("attention",
+                        {sketch.matmul(x, 8), sketch.matmul(x, 8), sketch.matmul(x, 8)},
+                        {2, 5, 8},
+                        attention_of_two_heads(1));
+  };
+  const auto y = attended(attended(sketch.input({2, 5, 8})));
+  const TrainingGraph made = training_graph(sketch.build({y}), {});
+  expect_sound(made);
+  EXPECT_THAT(made.missing, IsEmpty());
+  EXPECT_THAT(made.gradients, SizeIs(6));
+  EXPECT_EQ(count(made, "pad"), 1U);
+  std::size_t masked = 0;
+  for (const model::Layer& layer : made.graph.layers) {
+    EXPECT_TRUE(layer.spec.op != "pad" || layer.role == model::Layer::Role::kFolded);
+    masked += layer.spec.op == "binary" && layer.spec.inputs.at(1)->constant &&
+                      layer.spec.inputs[1]->dims == std::vector<std::int64_t>{5, 5}
+                  ? 1U
+                  : 0U;
+  }
+  EXPECT_EQ(masked, 2U);
+}
+
+TEST(TrainingGraph, names_an_attention_with_keys_of_earlier_steps) {
+  GraphSketch sketch;
+  const auto x = sketch.input({2, 1, 8});
+  const auto keys = sketch.input({2, 2, 7, 4});
+  const auto values = sketch.input({2, 2, 7, 4});
+  const auto y = sketch.layer(
+      "attention",
+      {sketch.matmul(x, 8), sketch.matmul(x, 8), sketch.matmul(x, 8), std::nullopt, keys, values},
+      {2, 1, 8},
+      attention_of_two_heads(0));
+  const TrainingGraph made = training_graph(sketch.build({y}), {});
+  EXPECT_THAT(made.missing, ElementsAre(HasSubstr("keys of earlier steps")));
+  EXPECT_THAT(made.incomplete, SizeIs(3));
 }
 
 TEST(TrainingGraph, a_weight_that_the_loss_does_not_depend_on_is_named) {

@@ -40,7 +40,7 @@ std::size_t use_bucket(std::vector<BucketUse>& uses, std::size_t samples) {
   return use->bucket;
 }
 
-void answer_batch(BatchExecutor& executor, const Batch& batch, Completions& completions) {
+void answer_batch(BatchExecutor& executor, const QueryBatch& batch, Completions& completions) {
   std::vector<SampleResponse> responses;
   responses.reserve(batch.samples.size());
   for (const QuerySample& sample : batch.samples) {

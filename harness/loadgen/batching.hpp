@@ -20,7 +20,7 @@
 namespace plumb::loadgen {
 
 /// Batch of at most `bucket` samples, which the plan for `bucket` executes.
-struct Batch {
+struct QueryBatch {
   std::size_t lane = 0;    ///< 0 … lanes - 1; each has one batch at a time
   std::size_t bucket = 0;  ///< the smallest that holds the samples
   std::span<const QuerySample> samples;
@@ -39,7 +39,7 @@ class BatchExecutor {
   /// Runs a batch and returns when it is done. Lanes call it in parallel, each from one thread at a
   /// time. `responses` has the samples' ids. In accuracy mode the executor sets the data, which
   /// stay valid until the lane's next batch. An exception fails the batch's samples.
-  virtual void execute(const Batch& batch, std::span<SampleResponse> responses) = 0;
+  virtual void execute(const QueryBatch& batch, std::span<SampleResponse> responses) = 0;
 };
 
 /// Use of one bucket since start().
@@ -59,7 +59,7 @@ struct BucketUse {
 
 /// Executes a batch and answers its samples. If the executor throws, all samples fail with that
 /// text.
-void answer_batch(BatchExecutor& executor, const Batch& batch, Completions& completions);
+void answer_batch(BatchExecutor& executor, const QueryBatch& batch, Completions& completions);
 
 /// Conditions under which waiting samples make a batch.
 struct BatchPolicy {

@@ -38,6 +38,8 @@ void describe(Fields& fields, Described<Fields, Exclusion>& value) {
   fields("expires", value.until);
 }
 
+namespace {
+
 /// List of exclusions as a record holds it.
 struct ExclusionList {
   std::vector<Exclusion> exclusions;
@@ -47,6 +49,8 @@ template <typename Fields>
 void describe(Fields& fields, Described<Fields, ExclusionList>& value) {
   fields("exclusions", value.exclusions, {.elements = kMaxExclusions});
 }
+
+}  // namespace
 
 std::string to_json(const std::vector<Exclusion>& exclusions) {
   return described_text(ExclusionList{exclusions});

@@ -240,7 +240,7 @@ void add_models(const SuiteSpec& spec,
         model.dtype = dtype;
         model.training = resolve_training(spec, entry, training);
         if (!entry.shapes.empty()) {
-          model.alternation = Alternation{group++, entry.shape_order, entry.shapes[i]};
+          model.alternation = ShapeAlternation{group++, entry.shape_order, entry.shapes[i]};
         }
         std::for_each(all.begin(), all.end(), add);
       }

@@ -150,7 +150,7 @@ struct LayerSelection {
 };
 
 /// Place of a model among those of its shapes that are executed one after the other.
-struct Alternation {
+struct ShapeAlternation {
   std::int64_t group = 0;           ///< the same for all shapes that alternate
   std::string order = "in_turn";    ///< one of kShapeOrders
   std::vector<std::int64_t> shape;  ///< of the first input
@@ -169,7 +169,7 @@ struct ResolvedSuite {
                              ///< rewrite::parse_step_choice() reads it; empty: inference
     std::map<std::string, std::int64_t> dims;
     std::vector<Scenario> scenarios;
-    std::optional<Alternation> alternation{};  ///< absent: it is executed in no other shape
+    std::optional<ShapeAlternation> alternation{};  ///< absent: it is executed in no other shape
     std::string note;         ///< what a reader of its results must know; may be empty
     bool rebatch = false;     ///< of a file: `batch` replaces first dimensions that it fixes
     bool open_batch = false;  ///< of a file: nobody asked for a batch, so a fixed one of the file

@@ -9,7 +9,7 @@
 namespace plumb::zoo {
 
 /// One size of a model that its users may vary, beside the batch.
-struct Axis {
+struct ModelAxis {
   std::string_view name;      ///< "sequence"
   std::int64_t standard = 1;  ///< unless the user sets another
   std::int64_t least = 1;

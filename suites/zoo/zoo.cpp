@@ -22,24 +22,24 @@ onnx::ModelProto fixed(const Sizes& sizes) {
 
 /// The side of a square image, for models that end in a global pool.
 constexpr std::array kImage224{
-    Axis{.name = "image", .standard = 224, .least = 32, .most = 4096, .step = 1}};
+    ModelAxis{.name = "image", .standard = 224, .least = 32, .most = 4096, .step = 1}};
 /// Length in tokens. The papers' position table has 512 rows; a longer sequence gets a longer
 /// table.
 constexpr std::array kSequence128{
-    Axis{.name = "sequence", .standard = 128, .least = 1, .most = 65536, .step = 1}};
+    ModelAxis{.name = "sequence", .standard = 128, .least = 1, .most = 65536, .step = 1}};
 constexpr std::array kPackedSequences{
-    Axis{.name = "sequence", .standard = 128, .least = 1, .most = 65536, .step = 1},
-    Axis{.name = "packed", .standard = 3, .most = 64}};
-constexpr std::array kSequence384{Axis{.name = "sequence", .standard = 384, .most = 65536}};
-constexpr std::array kSequence2048{Axis{.name = "sequence", .standard = 2048, .most = 131'072}};
-constexpr std::array kSequence8192{Axis{.name = "sequence", .standard = 8192, .most = 131'072}};
-constexpr std::array kContext2048{Axis{.name = "context", .standard = 2048, .most = 131'071}};
+    ModelAxis{.name = "sequence", .standard = 128, .least = 1, .most = 65536, .step = 1},
+    ModelAxis{.name = "packed", .standard = 3, .most = 64}};
+constexpr std::array kSequence384{ModelAxis{.name = "sequence", .standard = 384, .most = 65536}};
+constexpr std::array kSequence2048{ModelAxis{.name = "sequence", .standard = 2048, .most = 131'072}};
+constexpr std::array kSequence8192{ModelAxis{.name = "sequence", .standard = 8192, .most = 131'072}};
+constexpr std::array kContext2048{ModelAxis{.name = "context", .standard = 2048, .most = 131'071}};
 constexpr std::array kImage800{
-    Axis{.name = "image", .standard = 800, .least = 128, .most = 4096, .step = 32}};
+    ModelAxis{.name = "image", .standard = 800, .least = 128, .most = 4096, .step = 32}};
 constexpr std::array kWindow128{
-    Axis{.name = "image", .standard = 128, .least = 64, .most = 512, .step = 32}};
+    ModelAxis{.name = "image", .standard = 128, .least = 64, .most = 512, .step = 32}};
 constexpr std::array kRows100000{
-    Axis{.name = "rows", .standard = 100'000, .least = 1, .most = 40'000'000}};
+    ModelAxis{.name = "rows", .standard = 100'000, .least = 1, .most = 40'000'000}};
 
 constexpr std::string_view kLlama =
     "arXiv 2407.21783, Table 3; PyTorch (transformers, eager attention) export, opset 17";
@@ -248,7 +248,7 @@ constexpr std::int64_t kMaximumBatch = 1'000'000;
 
 [[noreturn]] void fail_unknown(const Entry& entry, const std::string& axis) {
   std::vector<std::string_view> names;
-  for (const Axis& known : entry.axes) {
+  for (const ModelAxis& known : entry.axes) {
     names.push_back(known.name);
   }
   throw Error(Error::Kind::kUser,
@@ -262,7 +262,7 @@ constexpr std::int64_t kMaximumBatch = 1'000'000;
                                 plumb::nearest_name(axis, names).value_or(std::string_view{})));
 }
 
-void check_extent(const Entry& entry, const Axis& axis, std::int64_t extent) {
+void check_extent(const Entry& entry, const ModelAxis& axis, std::int64_t extent) {
   if (extent < axis.least || extent > axis.most || extent % axis.step != 0) {
     throw Error(Error::Kind::kUser,
                 fmt::format("'{}' of model '{}' is {}; it must be from {} to {}{}",
@@ -284,14 +284,14 @@ std::int64_t Sizes::operator[](std::string_view axis) const {
 }
 
 Sizes Entry::sizes(std::int64_t batch, const std::map<std::string, std::int64_t>& asked) const {
-  check_extent(*this, Axis{.name = "batch", .most = kMaximumBatch}, batch);
+  check_extent(*this, ModelAxis{.name = "batch", .most = kMaximumBatch}, batch);
   Sizes result{.batch = batch};
-  for (const Axis& axis : axes) {
+  for (const ModelAxis& axis : axes) {
     result.axes.emplace(axis.name, axis.standard);
   }
   for (const auto& [asked_name, extent] : asked) {
-    const Axis* axis = nullptr;
-    for (const Axis& known : axes) {
+    const ModelAxis* axis = nullptr;
+    for (const ModelAxis& known : axes) {
       axis = known.name == asked_name ? &known : axis;
     }
     if (axis == nullptr) {

@@ -25,7 +25,7 @@ struct Entry {
   std::string_view task;    ///< "image classification"
   std::string_view source;  ///< paper and export it follows
   onnx::ModelProto (*builder)(const Sizes& sizes);
-  std::span<const Axis> axes = {};  ///< what may vary beside the batch
+  std::span<const ModelAxis> axes = {};  ///< what may vary beside the batch
   std::string_view rounds = {};     ///< MLPerf rounds that it belongs to; empty: none
   std::string_view deviations =
       {};  ///< how it differs from the benchmark's model; empty: it does not

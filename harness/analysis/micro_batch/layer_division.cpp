@@ -98,12 +98,12 @@ BatchDivision unroll(std::span<const PartKernel> kernels,
 
 }  // namespace
 
-std::vector<std::int64_t> batch_sizes(results::BatchPolicy policy, std::int64_t batch) {
+std::vector<std::int64_t> batch_sizes(results::DivisionPolicy policy, std::int64_t batch) {
   PLUMB_CHECK(batch > 0);
   std::vector<std::int64_t> sizes;
-  const std::int64_t first = policy == results::BatchPolicy::kUndivided ? batch : 1;
+  const std::int64_t first = policy == results::DivisionPolicy::kUndivided ? batch : 1;
   const auto next = [&](std::int64_t size) {
-    return policy == results::BatchPolicy::kPowersOfTwo ? 2 * size : size + 1;
+    return policy == results::DivisionPolicy::kPowersOfTwo ? 2 * size : size + 1;
   };
   for (std::int64_t size = first; size < batch; size = next(size)) {
     sizes.push_back(size);
@@ -200,7 +200,7 @@ struct Additions {
 
 }  // namespace
 
-std::vector<std::int64_t> part_sizes(const model::LayerSpec& spec, results::BatchPolicy policy) {
+std::vector<std::int64_t> part_sizes(const model::LayerSpec& spec, results::DivisionPolicy policy) {
   const std::optional<std::int64_t> batch = model::find_batch(spec);
   return batch.value_or(1) > 1 ? batch_sizes(policy, *batch) : std::vector<std::int64_t>{};
 }

@@ -16,7 +16,7 @@
 namespace plumb::analysis {
 
 /// Lists the sizes of parts that a policy allows, ascending.
-[[nodiscard]] std::vector<std::int64_t> batch_sizes(results::BatchPolicy policy,
+[[nodiscard]] std::vector<std::int64_t> batch_sizes(results::DivisionPolicy policy,
                                                     std::int64_t batch);
 
 /// One way to execute a layer on a part of a batch.
@@ -67,7 +67,7 @@ struct LayerDivision {
 /// Lists the batches that are tried for a layer, ascending, its own last. Empty: the layer is no
 /// convolution of several images, and no gradient of one.
 [[nodiscard]] std::vector<std::int64_t> part_sizes(const model::LayerSpec& spec,
-                                                   results::BatchPolicy policy);
+                                                   results::DivisionPolicy policy);
 
 /// Divides a layer with part_sizes(), by hot times of the same layer with smaller batches and of
 /// model::part_additions(). Each size counts with the library's choice, or with the fastest variant

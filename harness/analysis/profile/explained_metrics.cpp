@@ -22,13 +22,13 @@ constexpr std::string_view kOtherSteps = "(other steps)";
 
 bool is_chosen(const results::NamedProfile& profile,
                const results::ProfileCell& cell,
-               const StepChoice& chosen) {
+               const StepFilter& chosen) {
   return !chosen || (cell.step != results::kNoStep && chosen(profile.steps[cell.step]));
 }
 
 /// Puts the samples of the chosen steps, or those of all others, into one function.
 results::NamedProfile join(results::NamedProfile profile,
-                           const StepChoice& chosen,
+                           const StepFilter& chosen,
                            std::string_view image) {
   const auto joined = static_cast<std::uint32_t>(profile.functions.size());
   profile.functions.push_back({"", std::string(image)});
@@ -56,7 +56,7 @@ void set_change(const ProfileDifference& difference, FunctionFinding& finding) {
 
 }  // namespace
 
-std::uint64_t count_samples(const results::NamedProfile& profile, const StepChoice& chosen) {
+std::uint64_t count_samples(const results::NamedProfile& profile, const StepFilter& chosen) {
   std::uint64_t samples = 0;
   for (const results::ProfileCell& cell : profile.cells) {
     for (const results::ProfileCell::Count& count : cell.counts) {
@@ -85,7 +85,7 @@ std::string find_shortage(const results::NamedProfile& baseline,
 
 void explain_change(const results::NamedProfile& baseline,
                     const results::NamedProfile& candidate,
-                    const StepChoice& chosen,
+                    const StepFilter& chosen,
                     FunctionFinding& finding) {
   finding.baseline_samples = count_samples(baseline, chosen);
   finding.candidate_samples = count_samples(candidate, chosen);
@@ -190,7 +190,7 @@ class Explainer {
                                  const std::set<std::string>& keys) const {
     return std::any_of(pairs_.begin(), pairs_.end(), [&](const auto& pair) {
       const auto graph = graphs_.find(pair.first.first);
-      const StepChoice chosen = steps_of(layer, pair.first.first);
+      const StepFilter chosen = steps_of(layer, pair.first.first);
       const auto shares = [&](const results::ProfiledStep& step) {
         return graph != graphs_.end() && chosen(step) &&
                std::any_of(step.layers.begin(), step.layers.end(), [&](std::size_t each) {
@@ -211,7 +211,7 @@ class Explainer {
     const std::pair<std::string, std::string>* place = nullptr;
     std::uint64_t most = 0;
     for (const auto& [where, pair] : pairs_) {
-      const StepChoice chosen = steps_of(metric.layer, where.first);
+      const StepFilter chosen = steps_of(metric.layer, where.first);
       const std::uint64_t samples = std::min(count_samples(pair.baseline->profile, chosen),
                                              count_samples(pair.candidate->profile, chosen));
       if (samples > most) {
@@ -235,7 +235,7 @@ class Explainer {
 
  private:
   /// Chooses the steps of a model that compute a layer, with the reorders that it needs there.
-  [[nodiscard]] StepChoice steps_of(const std::string& key, const std::string& subject) const {
+  [[nodiscard]] StepFilter steps_of(const std::string& key, const std::string& subject) const {
     const auto found = graphs_.find(subject);
     const model::Graph* const graph = found == graphs_.end() ? nullptr : found->second;
     return [&key, graph](const results::ProfiledStep& step) {

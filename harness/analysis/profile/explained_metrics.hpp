@@ -19,11 +19,11 @@ namespace plumb::analysis {
 inline constexpr std::uint64_t kMinExplainingSamples = 1000;
 
 /// Choice among the steps of a profile. Empty: all of them, and what is between them.
-using StepChoice = std::function<bool(const results::ProfiledStep&)>;
+using StepFilter = std::function<bool(const results::ProfiledStep&)>;
 
 /// Counts the samples of some steps.
 [[nodiscard]] std::uint64_t count_samples(const results::NamedProfile& profile,
-                                          const StepChoice& chosen);
+                                          const StepFilter& chosen);
 
 /// Returns why two profiles are too small to name functions. Empty: they are not.
 [[nodiscard]] std::string find_shortage(const results::NamedProfile& baseline,
@@ -34,7 +34,7 @@ using StepChoice = std::function<bool(const results::ProfiledStep&)>;
 /// (find_shortage()). Throws as that does. Pure.
 void explain_change(const results::NamedProfile& baseline,
                     const results::NamedProfile& candidate,
-                    const StepChoice& chosen,
+                    const StepFilter& chosen,
                     FunctionFinding& finding);
 
 /// Metric of a model or a layer that changed between two sides, or that did not: a control, in

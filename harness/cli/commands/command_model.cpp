@@ -114,7 +114,7 @@ void add_model(CLI::App& app, CommandContext& context) {
                                       .axes = {},
                                       .rounds = std::string(entry.rounds),
                                       .deviations = std::string(entry.deviations)};
-      for (const zoo::Axis& axis : entry.axes) {
+      for (const zoo::ModelAxis& axis : entry.axes) {
         listing.axes.emplace(axis.name, axis.standard);
       }
       listings.push_back(std::move(listing));

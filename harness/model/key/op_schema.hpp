@@ -9,7 +9,7 @@
 
 namespace plumb::model {
 
-/// Alternative of Attribute that an attribute uses. The values are Attribute's indices.
+/// Alternative of model::Attribute that an attribute uses. The values are the indices of those.
 enum class AttributeKind : std::size_t { kInteger, kReal, kWord, kIntegers, kReals };
 
 /// One attribute of an operator.

@@ -13,8 +13,8 @@
 #include "harness/model/onnx/onnx_file.hpp"
 #include "harness/model/onnx/shapes/shape_inference.hpp"
 #include "harness/model/onnx/values/constant_evaluator.hpp"
+#include "harness/model/onnx/values/constant_value.hpp"
 #include "harness/model/onnx/values/node_view.hpp"
-#include "harness/model/onnx/values/tensor_data.hpp"
 
 namespace plumb::model {
 namespace {

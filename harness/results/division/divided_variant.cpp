@@ -67,22 +67,22 @@ std::optional<std::vector<BatchParts>> divided_parts(std::string_view variant) {
   return std::nullopt;
 }
 
-std::string_view to_text(BatchPolicy policy) {
+std::string_view to_text(DivisionPolicy policy) {
   switch (policy) {
-    case BatchPolicy::kUndivided:
+    case DivisionPolicy::kUndivided:
       return "undivided";
-    case BatchPolicy::kPowersOfTwo:
+    case DivisionPolicy::kPowersOfTwo:
       return "powers_of_two";
-    case BatchPolicy::kAll:
+    case DivisionPolicy::kAll:
       return "all";
   }
   PLUMB_CHECK(false);
 }
 
-std::optional<BatchPolicy> parse_batch_policy(std::string_view text) {
+std::optional<DivisionPolicy> parse_batch_policy(std::string_view text) {
   const auto* const found = std::find_if(kBatchPolicies.begin(),
                                          kBatchPolicies.end(),
-                                         [&](BatchPolicy each) { return to_text(each) == text; });
+                                         [&](DivisionPolicy each) { return to_text(each) == text; });
   return found == kBatchPolicies.end() ? std::nullopt : std::optional(*found);
 }
 

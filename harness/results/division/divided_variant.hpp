@@ -33,22 +33,22 @@ struct BatchParts {
 [[nodiscard]] std::optional<std::vector<BatchParts>> divided_parts(std::string_view variant);
 
 /// Sizes of the parts into which a batch may be divided, as µ-cuDNN names them.
-enum class BatchPolicy {
+enum class DivisionPolicy {
   kUndivided,    ///< the batch alone
   kPowersOfTwo,  ///< 1, 2, 4 … up to the batch, and the batch
   kAll,          ///< every size
 };
 inline constexpr std::array kBatchPolicies = {
-    BatchPolicy::kUndivided, BatchPolicy::kPowersOfTwo, BatchPolicy::kAll};
+    DivisionPolicy::kUndivided, DivisionPolicy::kPowersOfTwo, DivisionPolicy::kAll};
 [[nodiscard]] std::string_view to_text(
-    BatchPolicy policy);  ///< "undivided", "powers_of_two", "all"
+    DivisionPolicy policy);  ///< "undivided", "powers_of_two", "all"
 /// Reads what to_text() writes. Absent: the text is another.
-[[nodiscard]] std::optional<BatchPolicy> parse_batch_policy(std::string_view text);
+[[nodiscard]] std::optional<DivisionPolicy> parse_batch_policy(std::string_view text);
 
 /// Rule by which the batches of a run are divided.
 struct DivisionRule {
   Bytes workspace_cap{std::int64_t{64} << 20};  ///< of each layer; µ-cuDNN's where nothing is said
-  BatchPolicy policy = BatchPolicy::kPowersOfTwo;
+  DivisionPolicy policy = DivisionPolicy::kPowersOfTwo;
 };
 
 /// Adds the rule by which batches were divided to the facts of a run.

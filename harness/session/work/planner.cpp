@@ -298,7 +298,7 @@ std::vector<WorkItem> work_items(std::span<const PlannedModel> models,
 }
 
 std::vector<model::ListedLayer> list_batch_parts(std::span<const PlannedModel> models,
-                                                 results::BatchPolicy policy) {
+                                                 results::DivisionPolicy policy) {
   std::map<model::LayerKey, std::int64_t> counts;
   for (const PlannedModel& model : models) {
     for (const model::Layer& layer : model.graph.layers) {

@@ -120,7 +120,7 @@ struct Shard {
 /// Lists the layers of which the mode micro_batch needs times: the models' convolutions with
 /// smaller batches.
 [[nodiscard]] std::vector<model::ListedLayer> list_batch_parts(std::span<const PlannedModel> models,
-                                                               results::BatchPolicy policy);
+                                                               results::DivisionPolicy policy);
 
 /// Removes the cache modes that `rows` settles, and the items that have none left. A finished
 /// measurement settles a cache mode, and so does a final refusal.

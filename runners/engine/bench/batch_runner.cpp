@@ -180,7 +180,7 @@ std::vector<std::size_t> BatchRunner::buckets() const {
   return sizes;
 }
 
-void BatchRunner::execute(const loadgen::Batch& batch,
+void BatchRunner::execute(const loadgen::QueryBatch& batch,
                           std::span<loadgen::SampleResponse> responses) {
   const auto bucket = std::find_if(buckets_.begin(), buckets_.end(), [&](const Bucket& each) {
     return each.samples == batch.bucket;
@@ -218,7 +218,7 @@ model::Tensor BatchRunner::answer_alone(std::size_t sample) {
 
 void BatchRunner::check_answer(const Bucket& bucket,
                                const Lane& lane,
-                               const loadgen::Batch& batch) const {
+                               const loadgen::QueryBatch& batch) const {
   for (std::size_t i = 0; i < batch.samples.size(); ++i) {
     for (std::size_t output = 0; output < lane.outputs.size(); ++output) {
       const auto found = first_not_finite(bucket.output_types[output],

@@ -46,7 +46,7 @@ class BatchRunner final : public loadgen::BatchExecutor {
   void enter_lane(std::size_t lane) override { backend_->enter_lane(lane); }
   /// Executes a batch and returns each sample's first output in `responses`. Throws
   /// Error{kInternal} with sample and output for an answer that is not a finite number.
-  void execute(const loadgen::Batch& batch, std::span<loadgen::SampleResponse> responses) override;
+  void execute(const loadgen::QueryBatch& batch, std::span<loadgen::SampleResponse> responses) override;
   /// Executes one sample of the data set by itself and returns the first output. Nothing else may
   /// be executed meanwhile.
   [[nodiscard]] model::Tensor answer_alone(std::size_t sample);
@@ -76,7 +76,7 @@ class BatchRunner final : public loadgen::BatchExecutor {
                                              const std::vector<model::Tensor>& outputs,
                                              std::size_t samples);
   [[nodiscard]] static results::Outcome take_places(const ReadyModel& ready, Lane& lane);
-  void check_answer(const Bucket& bucket, const Lane& lane, const loadgen::Batch& batch) const;
+  void check_answer(const Bucket& bucket, const Lane& lane, const loadgen::QueryBatch& batch) const;
 
   std::string name_;
   std::size_t count_;                                // of samples

@@ -53,8 +53,8 @@ void count_work(benchmark::State& state, const model::LayerCost& cost) {
 }  // namespace
 
 /// One variant on its way to Google Benchmark. Its members refer to each other.
-struct LayerBenchmarks::Prepared {
-  Prepared(worker::Backend& backend, const measure::Clock& clock, const model::LayerKey& key)
+struct LayerBenchmarks::WarmProgram {
+  WarmProgram(worker::Backend& backend, const measure::Clock& clock, const model::LayerKey& key)
       : request(request_for(key)), preparation(backend, clock, request, model::parse_key(key)) {}
 
   worker::MeasureRequest request;
@@ -96,11 +96,11 @@ void LayerBenchmarks::add(const model::LayerKey& written) {
   }
 }
 
-LayerBenchmarks::Prepared& LayerBenchmarks::prepare(const model::LayerKey& key,
+LayerBenchmarks::WarmProgram& LayerBenchmarks::prepare(const model::LayerKey& key,
                                                     const worker::Variant& variant) {
   if (!prepared_ || prepared_->request.key != key) {
     prepared_.reset();  // before the next key's operands are there
-    prepared_ = std::make_unique<Prepared>(backend_, clock_, key);
+    prepared_ = std::make_unique<WarmProgram>(backend_, clock_, key);
   }
   if (prepared_->candidate.variant.text != variant.text) {
     Candidate candidate;
@@ -117,7 +117,7 @@ LayerBenchmarks::Prepared& LayerBenchmarks::prepare(const model::LayerKey& key,
 void LayerBenchmarks::run(benchmark::State& state,
                           const model::LayerKey& key,
                           const worker::Variant& variant) {
-  Prepared& prepared = prepare(key, variant);
+  WarmProgram& prepared = prepare(key, variant);
   results::Outcome& outcome = prepared.candidate.row.outcome;
   if (outcome.ok()) {
     // Google Benchmark expects no exceptions.

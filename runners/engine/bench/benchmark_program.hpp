@@ -41,16 +41,16 @@ class LayerBenchmarks {
   void add(const model::LayerKey& key);
 
  private:
-  struct Prepared;
+  struct WarmProgram;
 
   void run(benchmark::State& state, const model::LayerKey& key, const worker::Variant& variant);
   /// Returns the variant's program, verified and warm, or why there is none.
-  Prepared& prepare(const model::LayerKey& key, const worker::Variant& variant);
+  WarmProgram& prepare(const model::LayerKey& key, const worker::Variant& variant);
 
   worker::Backend& backend_;
   measure::Clock clock_;
   HarnessOverhead overhead_;
-  std::unique_ptr<Prepared> prepared_;  ///< the last program; null before the first
+  std::unique_ptr<WarmProgram> prepared_;  ///< the last program; null before the first
 };
 
 /// Arguments of a worker that somebody starts by hand to benchmark layers, without those of Google

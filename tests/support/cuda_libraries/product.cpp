@@ -6,32 +6,32 @@
 namespace plumb::stand_in {
 namespace {
 
-using Epilogue = cuda::abi::LtEpilogue;
+using ProductEpilogue = cuda::abi::LtEpilogue;
 
-bool adds_bias(Epilogue epilogue) {
-  return epilogue == Epilogue::kBias || epilogue == Epilogue::kReluBias ||
-         epilogue == Epilogue::kGeluBias;
+bool adds_bias(ProductEpilogue epilogue) {
+  return epilogue == ProductEpilogue::kBias || epilogue == ProductEpilogue::kReluBias ||
+         epilogue == ProductEpilogue::kGeluBias;
 }
 
 /// Returns how many numbers the gradient of a bias has. 0: it is not asked for.
 std::int64_t bias_gradient_size(const Product& product) {
   switch (product.epilogue) {
-    case Epilogue::kReluGradientBias:
-    case Epilogue::kGeluGradientBias:
-    case Epilogue::kBiasGradientA:
+    case ProductEpilogue::kReluGradientBias:
+    case ProductEpilogue::kGeluGradientBias:
+    case ProductEpilogue::kBiasGradientA:
       return product.d.rows;
-    case Epilogue::kBiasGradientB:
+    case ProductEpilogue::kBiasGradientB:
       return product.d.columns;
     default:
       return 0;
   }
 }
 
-bool takes_gradient_of_relu(Epilogue epilogue) {
-  return epilogue == Epilogue::kReluGradient || epilogue == Epilogue::kReluGradientBias;
+bool takes_gradient_of_relu(ProductEpilogue epilogue) {
+  return epilogue == ProductEpilogue::kReluGradient || epilogue == ProductEpilogue::kReluGradientBias;
 }
-bool takes_gradient_of_gelu(Epilogue epilogue) {
-  return epilogue == Epilogue::kGeluGradient || epilogue == Epilogue::kGeluGradientBias;
+bool takes_gradient_of_gelu(ProductEpilogue epilogue) {
+  return epilogue == ProductEpilogue::kGeluGradient || epilogue == ProductEpilogue::kGeluGradientBias;
 }
 
 constexpr double kSlope = 0.7978845608028654;  // √(2 ÷ π)
@@ -144,9 +144,9 @@ void multiply(const Product& p) {
         if (!bias.empty()) {
           value += bias[static_cast<std::size_t>(row)];
         }
-        if (p.epilogue == Epilogue::kRelu || p.epilogue == Epilogue::kReluBias) {
+        if (p.epilogue == ProductEpilogue::kRelu || p.epilogue == ProductEpilogue::kReluBias) {
           value = value < 0.0 ? 0.0 : value;
-        } else if (p.epilogue == Epilogue::kGelu || p.epilogue == Epilogue::kGeluBias) {
+        } else if (p.epilogue == ProductEpilogue::kGelu || p.epilogue == ProductEpilogue::kGeluBias) {
           value = gelu(value);
         } else if (takes_gradient_of_relu(p.epilogue)) {
           const auto bit = static_cast<std::size_t>(column * p.aux_leading + row);
@@ -155,8 +155,8 @@ void multiply(const Product& p) {
         } else if (takes_gradient_of_gelu(p.epilogue)) {
           value *= gelu_gradient(saved[static_cast<std::size_t>(column * p.aux_leading + row)]);
         }
-        if (p.epilogue == Epilogue::kReluGradientBias ||
-            p.epilogue == Epilogue::kGeluGradientBias) {
+        if (p.epilogue == ProductEpilogue::kReluGradientBias ||
+            p.epilogue == ProductEpilogue::kGeluGradientBias) {
           gradient[static_cast<std::size_t>(row)] += value;
         }
         write_number(p.d_address, p.d.type, p.d.at(row, column, entry), value);
@@ -167,9 +167,9 @@ void multiply(const Product& p) {
   for (std::int64_t k = 0; k < depth(p); ++k) {
     for (std::size_t i = 0; i < gradient.size(); ++i) {
       const auto place = static_cast<std::int64_t>(i);
-      if (p.epilogue == Epilogue::kBiasGradientA) {
+      if (p.epilogue == ProductEpilogue::kBiasGradientA) {
         gradient[i] += a[p.transpose_a ? p.a.at(k, place, 0) : p.a.at(place, k, 0)];
-      } else if (p.epilogue == Epilogue::kBiasGradientB) {
+      } else if (p.epilogue == ProductEpilogue::kBiasGradientB) {
         gradient[i] += b[p.transpose_b ? p.b.at(place, k, 0) : p.b.at(k, place, 0)];
       }
     }

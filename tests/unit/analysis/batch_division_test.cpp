@@ -18,7 +18,7 @@ constexpr std::int64_t kMebibyte = 1 << 20;
 /// Kernels of µ-cuDNN's own test: a fast one with 1 MiB an image, a slow one with one byte.
 std::vector<PartKernel> planted_kernels(std::int64_t batch, std::int64_t below) {
   std::vector<PartKernel> kernels;
-  for (const std::int64_t size : batch_sizes(results::BatchPolicy::kPowersOfTwo, batch)) {
+  for (const std::int64_t size : batch_sizes(results::DivisionPolicy::kPowersOfTwo, batch)) {
     const auto images = static_cast<double>(size);
     if (size * kMebibyte < below) {
       kernels.push_back({size, Seconds(1e-3 * (0.1 * images + 0.01)), {size * kMebibyte}, "fast"});
@@ -90,10 +90,10 @@ TEST(BatchDivision, divides_into_unequal_parts) {
 }
 
 TEST(BatchDivision, allows_the_sizes_of_its_policy) {
-  EXPECT_THAT(batch_sizes(results::BatchPolicy::kUndivided, 6), ElementsAre(6));
-  EXPECT_THAT(batch_sizes(results::BatchPolicy::kPowersOfTwo, 6), ElementsAre(1, 2, 4, 6));
-  EXPECT_THAT(batch_sizes(results::BatchPolicy::kPowersOfTwo, 8), ElementsAre(1, 2, 4, 8));
-  EXPECT_THAT(batch_sizes(results::BatchPolicy::kAll, 4), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(batch_sizes(results::DivisionPolicy::kUndivided, 6), ElementsAre(6));
+  EXPECT_THAT(batch_sizes(results::DivisionPolicy::kPowersOfTwo, 6), ElementsAre(1, 2, 4, 6));
+  EXPECT_THAT(batch_sizes(results::DivisionPolicy::kPowersOfTwo, 8), ElementsAre(1, 2, 4, 8));
+  EXPECT_THAT(batch_sizes(results::DivisionPolicy::kAll, 4), ElementsAre(1, 2, 3, 4));
 }
 
 /// Returns the least time of all divisions of a batch, by trying them all.

@@ -114,7 +114,7 @@ TEST(WorkspaceAssignment, chooses_among_the_fronts_of_divided_batches) {
     std::vector<std::vector<BatchDivision>> divisions;
     for (const std::int64_t batch : {2, 4, 4}) {
       std::vector<PartKernel> kernels;
-      for (const std::int64_t size : batch_sizes(results::BatchPolicy::kPowersOfTwo, batch)) {
+      for (const std::int64_t size : batch_sizes(results::DivisionPolicy::kPowersOfTwo, batch)) {
         for (int variant = 0; variant < 2; ++variant) {
           kernels.push_back({size, Seconds(draw(1, 30)), {draw(0, 12)}, ""});
         }

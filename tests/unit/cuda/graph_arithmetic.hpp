@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "harness/model/onnx/values/tensor_data.hpp"
+#include "harness/model/onnx/values/constant_value.hpp"
 #include "runners/cuda/dnn/graph_variants.hpp"
 
 namespace plumb::cuda {

@@ -22,7 +22,7 @@ class TimedExecutor final : public BatchExecutor {
   explicit TimedExecutor(fake::ScriptedClock& clock) : clock_(clock) {}
   [[nodiscard]] std::string describe() const override { return "timed"; }
   [[nodiscard]] std::vector<std::size_t> buckets() const override { return {1, 4}; }
-  void execute(const Batch& batch, std::span<SampleResponse> responses) override {
+  void execute(const QueryBatch& batch, std::span<SampleResponse> responses) override {
     EXPECT_EQ(responses.size(), batch.samples.size());
     sizes.push_back(batch.samples.size());
     clock_.spend(batch.bucket == 1 ? 1ms : 3ms);

@@ -25,7 +25,7 @@ class SleepingExecutor final : public BatchExecutor {
 
   [[nodiscard]] std::string describe() const override { return "sleeper"; }
   [[nodiscard]] std::vector<std::size_t> buckets() const override { return buckets_; }
-  void execute(const Batch& batch, std::span<SampleResponse> responses) override {
+  void execute(const QueryBatch& batch, std::span<SampleResponse> responses) override {
     const int now = ++running_;
     {
       const std::scoped_lock lock(mutex_);

@@ -31,17 +31,17 @@ TEST(DividedVariant, is_absent_where_the_text_is_another) {
 TEST(DivisionRule, is_kept_as_facts_of_a_run) {
   Environment environment;
   EXPECT_FALSE(division_rule_of(environment).has_value());
-  add_division_rule({{8 << 20}, BatchPolicy::kAll}, environment);
+  add_division_rule({{8 << 20}, DivisionPolicy::kAll}, environment);
   EXPECT_EQ(division_rule_of(environment)->workspace_cap.value, 8 << 20);
-  EXPECT_EQ(division_rule_of(environment)->policy, BatchPolicy::kAll);
+  EXPECT_EQ(division_rule_of(environment)->policy, DivisionPolicy::kAll);
   environment.facts.erase("measure.batch_policy");  // as in runs that could not choose one
-  EXPECT_EQ(division_rule_of(environment)->policy, BatchPolicy::kPowersOfTwo);
+  EXPECT_EQ(division_rule_of(environment)->policy, DivisionPolicy::kPowersOfTwo);
   environment.facts["measure.workspace_cap_bytes"] = "8 MiB";
   EXPECT_FALSE(division_rule_of(environment).has_value());
 }
 
 TEST(DivisionRule, names_its_policies) {
-  for (const BatchPolicy policy : kBatchPolicies) {
+  for (const DivisionPolicy policy : kBatchPolicies) {
     EXPECT_EQ(parse_batch_policy(to_text(policy)), policy) << to_text(policy);
   }
   EXPECT_FALSE(parse_batch_policy("halves").has_value());

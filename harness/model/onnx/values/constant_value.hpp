@@ -18,24 +18,6 @@ class TensorProto;
 
 namespace plumb::model {
 
-/// Place of a tensor's bytes in a file beside the model.
-struct ExternalData {
-  std::filesystem::path file;
-  std::uint64_t offset = 0;
-  std::uint64_t length = 0;
-};
-
-/// Finds and checks a tensor's external data, without reading them. They must be `bytes` long, in a
-/// regular file that is long enough. The file must be inside `folder` after every link is followed.
-/// Throws Error{kUser} otherwise, naming the tensor and the place.
-[[nodiscard]] ExternalData locate_external_data(const onnx::TensorProto& tensor,
-                                                const std::filesystem::path& folder,
-                                                std::uint64_t bytes);
-
-/// Reads the data that locate_external_data() found. Throws Error{kUser} if the file cannot be
-/// read.
-[[nodiscard]] std::string read_external_data(const ExternalData& data);
-
 /// Elements of a small tensor that is known before the run. Examples are shape arithmetic, axes,
 /// bounds and scales. Integers and booleans are in `integers`, floating types in `reals`. The other
 /// list is empty.
@@ -80,5 +62,11 @@ void check_stored_size(const onnx::TensorProto& tensor,
 
 /// Encodes a value for ONNX's shape inference.
 [[nodiscard]] onnx::TensorProto encode(const ConstantValue& value);
+
+/// Reads every element of a tensor of any size, from `folder` if it is external. Empty: the tensor
+/// holds no data, or a type that no layer key can have. Throws Error{kUser} if the data do not fit
+/// the shape.
+[[nodiscard]] std::optional<Tensor> load_tensor(const onnx::TensorProto& tensor,
+                                                const std::filesystem::path& folder);
 
 }  // namespace plumb::model

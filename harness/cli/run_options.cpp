@@ -157,12 +157,11 @@ void refuse_always(const RunOptions& options) {
 
 /// Returns when models are profiled. Throws Error{kUser} for options that exclude each other.
 session::ProfiledTime profiled_time_of(const RunOptions& options) {
-  using session::ProfiledTime;
   if (options.profile == "always") {
     refuse_always(options);
-    return ProfiledTime::kAlways;
+    return session::ProfiledTime::kAlways;
   }
-  return options.profile == "off" ? ProfiledTime::kNever : ProfiledTime::kPass;
+  return options.profile == "off" ? session::ProfiledTime::kNever : session::ProfiledTime::kPass;
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "harness/serve/exposition.hpp"
 
@@ -63,7 +64,10 @@ class HttpServer {
 
   /// Begins to listen. Throws Error{kEnvironment} if the address is in use or not this machine's,
   /// Error{kUser} for an unknown host.
-  HttpServer(const ListenAddress& address, Handler handler, const HttpLimits& limits = {});
+  HttpServer(const ListenAddress& address, Handler handler, const HttpLimits& limits);
+  /// Begins to listen with the usual limits.
+  HttpServer(const ListenAddress& address, Handler handler)
+      : HttpServer(address, std::move(handler), HttpLimits()) {}
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
   HttpServer(HttpServer&&) = delete;

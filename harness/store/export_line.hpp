@@ -43,6 +43,24 @@ struct ExportedDerived {
 struct ExportedEnd {
   std::int64_t lines = 0;  ///< before this one
 };
+
+/// Lines of an export, and the chain of digests through them. The digest of a line covers it and all
+/// lines before it, so that the last one covers the whole. It guards against damage, not forgery.
+class ExportChain {
+ public:
+  /// Returns the line, a JSON object, with its digest as last field.
+  [[nodiscard]] std::string seal(std::string_view line);
+  /// Returns the line without its digest. Throws Error{kUser} if it has none, or if it or a line
+  /// before it was altered.
+  [[nodiscard]] std::string unseal(std::string_view line);
+
+  /// Returns whether a line ends with a digest.
+  [[nodiscard]] static bool is_sealed(std::string_view line);
+
+ private:
+  std::uint64_t digest_ = 0;
+};
+
 /// One line. A run, with its state and tags, comes before its rows.
 using ExportLine = std::variant<ExportedHeader,
                                 results::RunRecord,
@@ -58,22 +76,5 @@ using ExportLine = std::variant<ExportedHeader,
 
 /// Parses one line without its digest. Throws Error{kUser} that names the field at fault.
 [[nodiscard]] ExportLine parse_export_line(std::string_view text);
-
-/// Chain of digests through the lines of an export. The digest of a line covers it and all lines
-/// before it, so that the last one covers the whole. It guards against damage, not forgery.
-class ExportChain {
- public:
-  /// Returns the line, a JSON object, with its digest as last field.
-  [[nodiscard]] std::string seal(std::string_view line);
-  /// Returns the line without its digest. Throws Error{kUser} if it has none, or if it or a line
-  /// before it was altered.
-  [[nodiscard]] std::string unseal(std::string_view line);
-
-  /// Returns whether a line ends with a digest.
-  [[nodiscard]] static bool is_sealed(std::string_view line);
-
- private:
-  std::uint64_t digest_ = 0;
-};
 
 }  // namespace plumb::store

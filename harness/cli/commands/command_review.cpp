@@ -317,7 +317,7 @@ reporting::SuspectCommits list_commits(const stacks::GitRepository& repository,
   try {
     stacks::GitRepository::Range range = repository.commits_between(before, after, kMaxListed);
     between.count = range.count;
-    for (stacks::Commit& commit : range.newest) {
+    for (stacks::GitRepository::Commit& commit : range.newest) {
       between.newest.push_back({std::move(commit.hash), std::move(commit.subject)});
     }
   } catch (const Error& error) {

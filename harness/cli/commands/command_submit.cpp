@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "harness/base/encoding.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/file_io.hpp"
 #include "harness/base/timestamp.hpp"
@@ -19,7 +20,6 @@
 #include "harness/cli/option_checks.hpp"
 #include "harness/cli/run_options.hpp"
 #include "harness/session/host/user_paths.hpp"
-#include "harness/session/submit/slurm_job.hpp"
 #include "harness/stacks/built/bounded_program.hpp"
 #include "harness/stacks/installer.hpp"
 #include "harness/store/store.hpp"
@@ -29,10 +29,103 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Array of Slurm tasks that share one run, and the job that reports it.
+struct SlurmJob {
+  std::string run_name;                    ///< by which the tasks join the run
+  std::vector<std::string> run_command;    ///< of each task: `plumb run … --join NAME`
+  std::vector<std::string> bound_command;  ///< of the report's job
+  std::vector<std::string> report_command;
+  std::string store_url;
+  std::filesystem::path folder;  ///< absolute: scripts, logs and the report
+  std::size_t tasks = 2;
+  std::string gres;        ///< of a task, such as "gpu:h100:1"; empty: none
+  std::size_t cpus = 1;    ///< of a task
+  std::string partition;   ///< empty: Slurm's default
+  std::string time_limit;  ///< as Slurm writes it; empty: the partition's
+  std::string constraint;  ///< features that a node must have; empty: none
+  bool exclusive = false;  ///< a task has its node alone
+};
+
+void check_slurm_word(const char* what, const std::string& value) {
+  const bool good = std::all_of(value.begin(), value.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte > 0x20 && byte < 0x7F && c != '"' && c != '\'' && c != '\\' && c != '%';
+  });
+  if (!good) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("{} '{}' cannot stand in a Slurm script: write printable ASCII without "
+                            "blanks, quotes, backslashes and percent signs",
+                            what,
+                            value));
+  }
+}
+
+/// Returns the directives that both scripts have.
+std::string slurm_directives(const SlurmJob& job, const std::string& name, const std::string& log) {
+  std::string text = fmt::format(
+      "#!/bin/sh\n"
+      "#SBATCH --job-name={}\n"
+      "#SBATCH --chdir={}\n"
+      "#SBATCH --output={}\n"
+      "#SBATCH --open-mode=append\n"
+      "#SBATCH --requeue\n",
+      name,
+      job.folder.string(),
+      log);
+  const auto add = [&](const char* option, const std::string& value) {
+    if (!value.empty()) {
+      text += fmt::format("#SBATCH --{}={}\n", option, value);
+    }
+  };
+  add("partition", job.partition);
+  add("time", job.time_limit);
+  return text;
+}
+
+/// Returns the line that names the store to plumb. The URL holds no password.
+std::string store_line(const SlurmJob& job) {
+  return fmt::format("export PLUMB_STORE={}\n", shell_quoted(job.store_url));
+}
+
+/// Throws Error{kUser} for a value that would break a directive: a line break, or a blank.
+void check_slurm_job(const SlurmJob& job) {
+  check_slurm_word("the name", job.run_name);
+  check_slurm_word("the folder", job.folder.string());
+  check_slurm_word("--gres", job.gres);
+  check_slurm_word("--partition", job.partition);
+  check_slurm_word("--time", job.time_limit);
+  check_slurm_word("--constraint", job.constraint);
+}
+
+/// Returns the script of the array. Each task runs the same command, so one that Slurm requeues
+/// joins the run again.
+std::string array_script(const SlurmJob& job) {
+  std::string text = slurm_directives(job, job.run_name, "task-%a.log");
+  text += fmt::format("#SBATCH --array=0-{}\n", job.tasks - 1);
+  text += fmt::format("#SBATCH --ntasks=1\n#SBATCH --cpus-per-task={}\n", job.cpus);
+  if (!job.gres.empty()) {
+    text += fmt::format("#SBATCH --gres={}\n", job.gres);
+  }
+  if (!job.constraint.empty()) {
+    text += fmt::format("#SBATCH --constraint={}\n", job.constraint);
+  }
+  if (job.exclusive) {
+    text += "#SBATCH --exclusive\n";
+  }
+  return text + store_line(job) + "exec " + shell_command(job.run_command) + "\n";
+}
+
+/// Returns the script of the job that runs when all tasks have ended, however they ended.
+std::string report_script(const SlurmJob& job) {
+  return slurm_directives(job, job.run_name + "-report", "report.log") +
+         "#SBATCH --ntasks=1\n#SBATCH --cpus-per-task=1\n" + store_line(job) +
+         shell_command(job.bound_command) + " &&\nexec " + shell_command(job.report_command) + "\n";
+}
+
 struct SubmitOptions {
   SuiteChoice choice;
   std::string stack = "default";
-  session::SlurmJob job;  ///< as far as options say it
+  SlurmJob job;  ///< as far as options say it
   std::vector<std::string> run_options;
   bool wait = false;
   bool dry_run = false;
@@ -76,8 +169,8 @@ std::string submit(const CommandContext& context,
   return job;
 }
 
-session::SlurmJob make_job(const CommandContext& context, const SubmitOptions& options) {
-  session::SlurmJob job = options.job;
+SlurmJob make_job(const CommandContext& context, const SubmitOptions& options) {
+  SlurmJob job = options.job;
   // The suite is read before anything waits in a queue.
   const suite::ResolvedSuite suite = chosen_suite(context.models, options.choice);
   std::string moment = to_text(current_time()).substr(0, 19);
@@ -148,7 +241,7 @@ std::string describe_progress(store::Store& store, const std::string& name) {
 /// Waits until the jobs have ended. Returns the run's state; absent: no task began it, or the user
 /// stopped waiting.
 std::optional<results::RunState> wait_for(const CommandContext& context,
-                                          const session::SlurmJob& job,
+                                          const SlurmJob& job,
                                           const std::vector<std::string>& jobs) {
   const auto store = store::open_store(job.store_url);
   std::string told;
@@ -192,7 +285,7 @@ std::optional<results::RunState> wait_for(const CommandContext& context,
 }
 
 void submit_slurm(CommandContext& context, const SubmitOptions& options) {
-  const session::SlurmJob job = make_job(context, options);
+  const SlurmJob job = make_job(context, options);
   const std::string array = array_script(job);
   const std::string report = report_script(job);
   if (options.dry_run) {

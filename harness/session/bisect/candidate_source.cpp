@@ -131,7 +131,8 @@ CommitCandidates::CommitCandidates(CommitCandidates::Options options, const std:
       repository_(options_.repository, stop),
       cache_(cache_folder() / "builds", options_.keep_builds, stop) {
   refuse_outside(options_.recipe.stack_folder);
-  for (stacks::Commit& commit : repository_.first_parent_line(options_.good, options_.bad)) {
+  for (stacks::GitRepository::Commit& commit :
+       repository_.first_parent_line(options_.good, options_.bad)) {
     line_.push_back({std::move(commit.hash), std::move(commit.subject)});
   }
 }
@@ -150,7 +151,7 @@ ReadyCandidate CommitCandidates::prepare(std::size_t candidate,
     }
     held_.erase(held);  // somebody has deleted it: its lock must not keep this from building it
   }
-  stacks::CommitBuild build =
+  stacks::BuildCache::Build build =
       cache_.find_or_build(repository_, commit, options_.recipe, [&](Seconds elapsed) {
         report(fmt::format("building {} for {:.0f} s", commit.substr(0, 12), elapsed.count()));
       });

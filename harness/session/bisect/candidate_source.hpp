@@ -99,7 +99,7 @@ class CommitCandidates final : public CandidateSource {
   stacks::GitRepository repository_;
   stacks::BuildCache cache_;
   std::vector<analysis::BisectionCandidate> line_;
-  std::map<std::size_t, stacks::CommitBuild> held_;  ///< builds that the cache must keep
+  std::map<std::size_t, stacks::BuildCache::Build> held_;  ///< builds that the cache must keep
 };
 
 }  // namespace plumb::session

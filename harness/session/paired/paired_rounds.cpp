@@ -63,7 +63,7 @@ void set_control(const results::ControlTime& control,
 /// One side's process in one round.
 class PairedRounds::Process {
  public:
-  Process(PairedRounds& rounds, Side& side, results::PairedRound::Side& result)
+  Process(PairedRounds& rounds, SideState& side, results::PairedRound::Side& result)
       : rounds_(rounds), side_(side), result_(result) {}
 
   [[nodiscard]] const std::string& stack() const { return side_.side.worker.stack.name; }
@@ -256,7 +256,7 @@ class PairedRounds::Process {
   }
 
   PairedRounds& rounds_;
-  Side& side_;
+  SideState& side_;
   results::PairedRound::Side& result_;
   std::unique_ptr<worker::WorkerProcess> worker_;
   std::optional<model::LayerKey> key_;           // of the layer or control in progress

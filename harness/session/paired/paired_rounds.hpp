@@ -61,7 +61,8 @@ class PairedRounds {
                                              const std::function<void(const std::string&)>& report);
 
  private:
-  struct Side {
+  /// A side, and what its processes have checked.
+  struct SideState {
     PairedSide side;
     std::set<model::LayerKey> verified = {};
     std::set<std::string> verified_models = {};  ///< subjects
@@ -69,8 +70,8 @@ class PairedRounds {
   class Process;
 
   store::Store& store_;
-  Side baseline_;
-  Side candidate_;
+  SideState baseline_;
+  SideState candidate_;
   Seconds row_timeout_;
   const std::atomic<bool>& stop_;
   std::size_t rounds_ = 0;

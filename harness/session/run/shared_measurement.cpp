@@ -5,13 +5,16 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <map>
+#include <memory>
 #include <thread>
 #include <utility>
 
 #include "harness/session/run/suite_run_setup.hpp"
 #include "harness/session/run/suspect_confirmation.hpp"
 #include "harness/session/work/planner.hpp"
+#include "harness/store/store.hpp"
 #include "harness/store/store_errors.hpp"
 
 namespace plumb::session {
@@ -276,6 +279,49 @@ std::vector<std::size_t> SharedMeasurement::executed(std::vector<std::size_t> in
     return std::find(all.begin(), all.end(), index) == all.end();
   });
   return indices;
+}
+
+SharedMeasurement::LeaseKeeper::LeaseKeeper(std::string url,
+                                            results::RunId run,
+                                            std::int64_t member,
+                                            std::chrono::milliseconds lease)
+    : url_(std::move(url)), run_(std::move(run)), member_(member), lease_(lease), thread_([this] {
+        keep();
+      }) {}
+
+SharedMeasurement::LeaseKeeper::~LeaseKeeper() {
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+void SharedMeasurement::LeaseKeeper::keep() {
+  std::unique_ptr<store::Store> connection;
+  bool told = false;
+  std::unique_lock lock(mutex_);
+  while (!ends_) {
+    lock.unlock();
+    try {
+      if (!connection) {
+        store::StoreAccess access;
+        access.migrate = false;
+        access.patience = lease_;
+        connection = store::open_store(url_, access);
+      }
+      connection->shared_work().renew(run_, member_, lease_);
+      told = false;
+    } catch (const std::exception& error) {
+      connection.reset();
+      if (!std::exchange(told, true)) {
+        spdlog::warn("the lease of run {} could not be renewed: {}", run_, error.what());
+      }
+    }
+    lock.lock();
+    wake_.wait_for(lock, lease_ / 3, [this] { return ends_; });
+  }
 }
 
 }  // namespace plumb::session

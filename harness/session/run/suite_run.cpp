@@ -28,7 +28,6 @@
 #include "harness/session/work/executor.hpp"
 #include "harness/session/work/planner.hpp"
 #include "harness/session/work/suite_models.hpp"
-#include "harness/store/url/lease_keeper.hpp"
 #include "harness/worker/protocol/requests.hpp"
 
 namespace plumb::session {
@@ -67,6 +66,21 @@ results::RunHeader describe_run(const SuiteRunOptions& options,
   header.command = options.command;
   return header;
 }
+
+/// Source of all items of a list, in its order.
+class WorkList final : public WorkSource {
+ public:
+  explicit WorkList(std::vector<WorkItem> items) : items_(std::move(items)) {}
+
+  [[nodiscard]] const std::vector<WorkItem>& items() const override { return items_; }
+  [[nodiscard]] std::optional<WorkItem> next() override {
+    return next_ < items_.size() ? std::optional(items_[next_++]) : std::nullopt;
+  }
+
+ private:
+  std::vector<WorkItem> items_;
+  std::size_t next_ = 0;
+};
 
 /// One run of the suite on one stack.
 class SuiteRun {
@@ -224,7 +238,7 @@ class SuiteRun {
       outcome.state = results::RunState::kFinished;
       return outcome;
     }
-    const store::LeaseKeeper keeper(
+    const SharedMeasurement::LeaseKeeper keeper(
         options_.join.store_url, session_.id(), *member, options_.join.lease);
     const Seconds start = steady_time();
     ExecutionSummary all;

@@ -403,24 +403,6 @@ std::vector<Confirmation> confirmations(std::span<const results::StoredMeasureme
   return wanted;
 }
 
-DedupeFigures dedupe_figures(std::span<const PlannedModel> models) {
-  DedupeFigures figures;
-  std::set<model::LayerKey> all;
-  for (const PlannedModel& model : models) {
-    std::set<model::LayerKey> own;
-    for (const model::Layer& layer : model.graph.layers) {
-      if (layer.role == model::Layer::Role::kCompute) {
-        ++figures.occurrences;
-        own.insert(layer.key);
-      }
-    }
-    figures.unique_per_model += static_cast<std::int64_t>(own.size());
-    all.merge(own);
-  }
-  figures.unique = static_cast<std::int64_t>(all.size());
-  return figures;
-}
-
 SelectedLayers selected_layers(std::span<const PlannedModel> models,
                                const suite::ResolvedSuite& suite) {
   check_wanted_layers(models, suite);

@@ -60,21 +60,6 @@ class WorkSource {
   [[nodiscard]] virtual std::optional<WorkItem> next() = 0;
 };
 
-/// Source of all items of a list, in its order.
-class WorkList final : public WorkSource {
- public:
-  explicit WorkList(std::vector<WorkItem> items) : items_(std::move(items)) {}
-
-  [[nodiscard]] const std::vector<WorkItem>& items() const override { return items_; }
-  [[nodiscard]] std::optional<WorkItem> next() override {
-    return next_ < items_.size() ? std::optional(items_[next_++]) : std::nullopt;
-  }
-
- private:
-  std::vector<WorkItem> items_;
-  std::size_t next_ = 0;
-};
-
 /// Filter of layers by the patterns of a selection.
 ///
 /// A pattern is compared with a layer's name, its operator as in the file ("Conv") and as in the
@@ -141,14 +126,6 @@ struct ConfirmationRule {
 /// hot.
 [[nodiscard]] std::vector<Confirmation> confirmations(
     std::span<const results::StoredMeasurement> rows, const ConfirmationRule& rule);
-
-/// Savings by measuring each key once: occurrences against unique keys, per model and over all.
-struct DedupeFigures {
-  std::int64_t occurrences = 0;       ///< layers of all models, each time they occur
-  std::int64_t unique_per_model = 0;  ///< summed over models
-  std::int64_t unique = 0;            ///< over all models together
-};
-[[nodiscard]] DedupeFigures dedupe_figures(std::span<const PlannedModel> models);
 
 /// Numbers of keys to measure with a selection and without one.
 struct SelectedLayers {

@@ -4,9 +4,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
+#include <system_error>
 
 #include "harness/base/units.hpp"
 #include "harness/model/onnx/onnx_reader.hpp"
@@ -36,9 +38,15 @@ class ModelSource {
 };
 
 /// Reads a model by its path, or a built-in one by its name. Throws Error{kUser} if it is neither.
-[[nodiscard]] model::Graph load_graph(const ModelSource& models,
-                                      const std::string& name,
-                                      const model::ReadOptions& options);
+[[nodiscard]] inline model::Graph load_graph(const ModelSource& models,
+                                             const std::string& name,
+                                             const model::ReadOptions& options) {
+  std::error_code error;
+  if (std::filesystem::is_regular_file(name, error)) {
+    return model::read_model(name, options);
+  }
+  return models.graph(name, options);
+}
 
 /// Progress of a measurement.
 struct Progress {

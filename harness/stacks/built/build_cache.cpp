@@ -28,10 +28,10 @@ namespace plumb::stacks {
 namespace fs = std::filesystem;
 
 /// Lock on one byte of the cache's lock file. The kernel drops it when the process dies.
-class BuildLock {
+class BuildCache::Build::Lock {
  public:
   /// `key` begins with hex digits, which choose the byte.
-  BuildLock(const fs::path& cache, const std::string& key)
+  Lock(const fs::path& cache, const std::string& key)
       : file_(::open((cache / ".locks").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)),
         byte_(static_cast<off_t>(std::stoull(key.substr(0, 12), nullptr, 16))) {
     if (file_.number() < 0) {
@@ -117,13 +117,13 @@ BuildCache::BuildCache(fs::path folder, std::size_t keep, const std::atomic<bool
   make_folder(folder_);
 }
 
-CommitBuild BuildCache::find_or_build(const GitRepository& repository,
+BuildCache::Build BuildCache::find_or_build(const GitRepository& repository,
                                       const std::string& commit,
                                       const BuildRecipe& recipe,
                                       const std::function<void(Seconds)>& report) const {
   const std::string key = key_of(commit, recipe);
   const fs::path place = folder_ / key;
-  const auto lock = std::make_shared<const BuildLock>(folder_, key);
+  const auto lock = std::make_shared<const Build::Lock>(folder_, key);
   const Seconds start = steady_time();
   while (!stop_.load()) {
     if (lock->try_shared()) {
@@ -137,8 +137,8 @@ CommitBuild BuildCache::find_or_build(const GitRepository& repository,
       lock->release();  // two that both had it would wait for each other
     }
     if (lock->try_alone()) {
-      CommitBuild built =
-          finished_tree(place) ? CommitBuild{} : build(repository, commit, recipe, place, report);
+      Build built =
+          finished_tree(place) ? Build{} : build(repository, commit, recipe, place, report);
       if (built.problem.empty() && built.stack_folder.empty()) {
         lock->release();  // another process has built it meanwhile
         continue;
@@ -154,7 +154,7 @@ CommitBuild BuildCache::find_or_build(const GitRepository& repository,
   return {.stopped = true, .problem = "was interrupted"};
 }
 
-CommitBuild BuildCache::build(const GitRepository& repository,
+BuildCache::Build BuildCache::build(const GitRepository& repository,
                               const std::string& commit,
                               const BuildRecipe& recipe,
                               const fs::path& place,
@@ -164,7 +164,7 @@ CommitBuild BuildCache::build(const GitRepository& repository,
   // A new name: processes that a killed build left behind may still write into the old one.
   const std::string name = "tree-" + new_ulid();
   const fs::path tree = place / name;
-  CommitBuild result;
+  Build result;
   result.log = place / "log";
   const Seconds start = steady_time();
   repository.check_out(commit, tree);
@@ -211,7 +211,7 @@ void BuildCache::remove_old() const {
   std::sort(places.begin(), places.end());
   for (std::size_t i = 0; i + keep_ < places.size(); ++i) {
     const fs::path& place = places[i].second;
-    const BuildLock lock(folder_, place.filename().string());
+    const Build::Lock lock(folder_, place.filename().string());
     if (lock.try_alone()) {
       clear(place);
       std::error_code ignored;

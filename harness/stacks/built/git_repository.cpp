@@ -72,7 +72,7 @@ std::string words_of(const ProgramEnd& end) {
 
 /// One line of the log: a commit with its first parent.
 struct LogLine {
-  Commit commit;
+  GitRepository::Commit commit;
   std::string parent;
 };
 
@@ -165,7 +165,7 @@ GitRepository::Range GitRepository::commits_between(const std::string& good,
   return range;
 }
 
-std::vector<Commit> GitRepository::first_parent_line(const std::string& good,
+std::vector<GitRepository::Commit> GitRepository::first_parent_line(const std::string& good,
                                                      const std::string& bad) const {
   const std::string first = resolve(good);
   const std::string last = resolve(bad);
@@ -199,7 +199,7 @@ std::vector<Commit> GitRepository::first_parent_line(const std::string& good,
                             lines.back().parent,
                             lines.back().parent));
   }
-  std::vector<Commit> line{log({"-1", first}).at(0).commit};
+  std::vector<GitRepository::Commit> line{log({"-1", first}).at(0).commit};
   std::transform(lines.rbegin(), lines.rend(), std::back_inserter(line), [](const LogLine& each) {
     return each.commit;
   });

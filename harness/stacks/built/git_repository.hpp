@@ -10,12 +10,6 @@
 
 namespace plumb::stacks {
 
-/// One commit of a repository.
-struct Commit {
-  std::string hash;     ///< 40 or 64 hex digits
-  std::string subject;  ///< first line of its message, cut; any bytes
-};
-
 /// Git repository that is only read, and whose commits are checked out elsewhere.
 ///
 /// git is called by an argument vector. Its hooks are switched off, and no checkout of the user's
@@ -23,6 +17,12 @@ struct Commit {
 /// commit is not there, and Error{kEnvironment} if there is no git.
 class GitRepository {
  public:
+  /// One commit of a repository.
+  struct Commit {
+    std::string hash;     ///< 40 or 64 hex digits
+    std::string subject;  ///< first line of its message, cut; any bytes
+  };
+
   /// Commits that one commit has behind it and another has not.
   struct Range {
     std::size_t count = 0;

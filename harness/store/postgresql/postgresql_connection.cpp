@@ -6,6 +6,7 @@
 
 #include <array>
 #include <bit>
+#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -155,7 +156,7 @@ struct Arrays {
 
 }  // namespace
 
-void FreeResult::operator()(pg_result* result) const noexcept {
+void PostgresqlConnection::FreeResult::operator()(pg_result* result) const noexcept {
   PQclear(result);
 }
 
@@ -216,7 +217,7 @@ void PostgresqlConnection::set_up(std::chrono::milliseconds patience) {
                   "set tcp_keepalives_idle = 15; set tcp_keepalives_interval = 5; "
                   "set tcp_keepalives_count = 3; set jit = off",
                   patience.count()));
-  const PostgresqlResult schema = query("select current_schema()");
+  const Result schema = query("select current_schema()");
   if (PQgetisnull(schema.get(), 0, 0) != 0) {
     throw Error(Error::Kind::kEnvironment,
                 fmt::format("the search path of '{}' names no schema that exists: make it with "
@@ -226,8 +227,8 @@ void PostgresqlConnection::set_up(std::chrono::milliseconds patience) {
   schema_ = PQgetvalue(schema.get(), 0, 0);
 }
 
-PostgresqlResult PostgresqlConnection::checked(pg_result* raw) const {
-  PostgresqlResult result(raw);
+PostgresqlConnection::Result PostgresqlConnection::checked(pg_result* raw) const {
+  Result result(raw);
   switch (PQresultStatus(raw)) {
     case PGRES_COMMAND_OK:
     case PGRES_TUPLES_OK:
@@ -240,13 +241,23 @@ PostgresqlResult PostgresqlConnection::checked(pg_result* raw) const {
   }
 }
 
-PostgresqlResult PostgresqlConnection::query(const std::string& sql) {
+PostgresqlConnection::Result PostgresqlConnection::query(const std::string& sql) {
   drain();
   return checked(PQexec(handle_.get(), sql.c_str()));
 }
 
-PostgresqlResult PostgresqlConnection::run(const std::string& statement,
-                                           std::span<const PostgresqlValue> parameters) {
+std::int64_t PostgresqlConnection::query_number(const std::string& sql) {
+  const Result result = query(sql);
+  PLUMB_CHECK(PQntuples(result.get()) == 1);
+  return std::atoll(PQgetvalue(result.get(), 0, 0));
+}
+
+std::int64_t PostgresqlConnection::revision() {
+  return query_number("select count from store_writes");
+}
+
+PostgresqlConnection::Result PostgresqlConnection::run(
+    const std::string& statement, std::span<const PostgresqlValue> parameters) {
   drain();
   const Arrays arrays(parameters);
   return checked(PQexecPrepared(handle_.get(),
@@ -286,25 +297,25 @@ void PostgresqlConnection::drain() {
   if (PQpipelineSync(handle_.get()) == 0) {
     throw_failure(*handle_, nullptr, url_);
   }
-  PostgresqlResult failed;
+  Result failed;
   for (int answer = 0; answer < expected; ++answer) {
     while (pg_result* const raw = PQgetResult(handle_.get())) {
-      PostgresqlResult result(raw);
+      Result result(raw);
       const ExecStatusType status = PQresultStatus(raw);
       if (!failed && status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
         failed = std::move(result);
       }
     }
   }
-  const PostgresqlResult end(PQgetResult(handle_.get()));
+  const Result end(PQgetResult(handle_.get()));
   (void)PQexitPipelineMode(handle_.get());
   if (failed || PQresultStatus(end.get()) != PGRES_PIPELINE_SYNC) {
     throw_failure(*handle_, failed.get(), url_);
   }
 }
 
-PostgresqlResult PostgresqlConnection::describe(const std::string& statement,
-                                                const std::string& sql) {
+PostgresqlConnection::Result PostgresqlConnection::describe(const std::string& statement,
+                                                            const std::string& sql) {
   drain();
   (void)checked(PQprepare(handle_.get(), statement.c_str(), sql.c_str(), 0, nullptr));
   return checked(PQdescribePrepared(handle_.get(), statement.c_str()));
@@ -323,7 +334,7 @@ void PostgresqlConnection::copy(const std::string& sql, std::string_view bytes) 
   if (PQputCopyEnd(handle_.get(), nullptr) != 1) {
     throw_failure(*handle_, nullptr, url_);
   }
-  const PostgresqlResult copied = checked(PQgetResult(handle_.get()));
+  const Result copied = checked(PQgetResult(handle_.get()));
   while (pg_result* const rest = PQgetResult(handle_.get())) {
     PQclear(rest);
   }
@@ -338,7 +349,7 @@ CopiedRow PostgresqlConnection::next_row() {
   char* bytes = nullptr;
   const int size = PQgetCopyData(handle_.get(), &bytes, 0);
   if (size < 0) {
-    throw_failure(*handle_, PostgresqlResult(PQgetResult(handle_.get())).get(), url_);
+    throw_failure(*handle_, Result(PQgetResult(handle_.get())).get(), url_);
   }
   return {std::unique_ptr<char, CopiedRow::Free>(bytes), static_cast<std::size_t>(size)};
 }
@@ -390,7 +401,7 @@ void PostgresqlConnection::begin(TransactionKind kind) {
 
 void PostgresqlConnection::commit(TransactionKind kind) {
   drain();
-  const PostgresqlResult done =
+  const Result done =
       query(kind == TransactionKind::kWrite ? "update store_writes set count = count + 1; commit"
                                             : "commit");
   // A transaction in which something failed ends with "ROLLBACK" and without an error.
@@ -426,6 +437,16 @@ void PostgresqlConnection::drop_locks() noexcept {
     const std::string sql = fmt::format("select pg_advisory_unlock({})", lock);
     PQclear(PQexec(handle_.get(), sql.c_str()));  // A lost connection has lost its locks.
   }
+}
+
+std::string_view PostgresqlConnection::restore_advice() const {
+  return kRestoreDatabase;
+}
+
+void PostgresqlConnection::shrink() {
+  execute(
+      "vacuum (analyze) runs, measurements, reused_rows, derived, derived_inputs, newest_runs, "
+      "suites, leases");
 }
 
 }  // namespace plumb::store

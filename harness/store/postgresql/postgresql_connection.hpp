@@ -81,12 +81,6 @@ template <typename Integer>
 /// users could read in the list of processes. The text never repeats such a URL.
 void check_postgresql_url(const std::string& url);
 
-struct FreeResult {
-  void operator()(pg_result* result) const noexcept;
-};
-/// Owner of one answer of a server.
-using PostgresqlResult = std::unique_ptr<pg_result, FreeResult>;
-
 /// One message of a copy from a server.
 struct CopiedRow {
   struct Free {
@@ -105,21 +99,28 @@ struct CopiedRow {
 /// damage.
 class PostgresqlConnection final : public Connection {
  public:
+  /// Deleter of an answer.
+  struct FreeResult {
+    void operator()(pg_result* result) const noexcept;
+  };
+  /// Owner of one answer of a server.
+  using Result = std::unique_ptr<pg_result, FreeResult>;
+
   /// Connects. `patience` is how long a statement waits for other connections. Throws Error{kUser}
   /// for a URL that holds a password.
   PostgresqlConnection(std::string url, bool for_reading, std::chrono::milliseconds patience);
 
   /// Sends a query and returns its answer. Throws if it failed.
-  PostgresqlResult query(const std::string& sql);
+  Result query(const std::string& sql);
   /// Returns the one number that a query answers, without preparing it.
   [[nodiscard]] std::int64_t query_number(const std::string& sql);
   /// Runs a prepared statement.
-  PostgresqlResult run(const std::string& statement, std::span<const PostgresqlValue> parameters);
+  Result run(const std::string& statement, std::span<const PostgresqlValue> parameters);
   /// Sends a prepared statement without waiting for its answer, which is of no interest. If it
   /// fails, the next call that waits throws.
   void queue(const std::string& statement, std::span<const PostgresqlValue> parameters);
   /// Prepares a statement, and returns the answer that describes it.
-  PostgresqlResult describe(const std::string& statement, const std::string& sql);
+  Result describe(const std::string& statement, const std::string& sql);
   /// Sends what COPY … FROM STDIN expects.
   void copy(const std::string& sql, std::string_view bytes);
   /// Starts `COPY (query) TO STDOUT` in its binary form. Nothing else may be sent until end_rows().
@@ -166,7 +167,7 @@ class PostgresqlConnection final : public Connection {
   };
   void set_up(std::chrono::milliseconds patience);
   /// Returns an answer. Throws the Error for one that says that something failed.
-  PostgresqlResult checked(pg_result* result) const;
+  Result checked(pg_result* result) const;
   /// Waits for what was queued. Throws for the first that failed.
   void drain();
   [[nodiscard]] std::int64_t lock_number(std::string_view of) const;

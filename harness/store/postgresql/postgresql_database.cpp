@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <regex>
 #include <string>
 #include <string_view>
@@ -16,7 +15,6 @@
 #include "harness/store/migration.hpp"
 #include "harness/store/postgresql/postgresql_connection.hpp"
 #include "harness/store/postgresql/postgresql_statement.hpp"
-#include "harness/store/store_errors.hpp"
 #include "harness/store/tables/connection.hpp"
 
 namespace plumb::store {
@@ -75,7 +73,7 @@ CopyStatement::CopyStatement(PostgresqlConnection& connection,
                              std::string_view columns)
     : connection_(connection),
       sql_(fmt::format("copy {} ({}) from stdin (format binary)", table, columns)) {
-  const PostgresqlResult description =
+  const PostgresqlConnection::Result description =
       connection.describe(connection.new_statement_name(),
                           fmt::format("select {} from {} where false", columns, table));
   for (int i = 0; i < PQnfields(description.get()); ++i) {
@@ -231,16 +229,6 @@ std::unique_ptr<Statement> PostgresqlConnection::prepare_insert(const std::strin
   return std::make_unique<CopyStatement>(*this, table, columns);
 }
 
-std::int64_t PostgresqlConnection::query_number(const std::string& sql) {
-  const PostgresqlResult result = query(sql);
-  PLUMB_CHECK(PQntuples(result.get()) == 1);
-  return std::atoll(PQgetvalue(result.get(), 0, 0));
-}
-
-std::int64_t PostgresqlConnection::revision() {
-  return query_number("select count from store_writes");
-}
-
 Bytes PostgresqlConnection::size() {
   return Bytes{query_number(
       fmt::format("select coalesce(sum(pg_total_relation_size(oid)), 0)::bigint {}", kFromTables))};
@@ -324,16 +312,6 @@ std::vector<std::string> PostgresqlConnection::structural_faults() {
     }
   }
   return faults;
-}
-
-std::string_view PostgresqlConnection::restore_advice() const {
-  return kRestoreDatabase;
-}
-
-void PostgresqlConnection::shrink() {
-  execute(
-      "vacuum (analyze) runs, measurements, reused_rows, derived, derived_inputs, newest_runs, "
-      "suites, leases");
 }
 
 }  // namespace plumb::store

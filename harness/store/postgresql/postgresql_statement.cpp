@@ -9,7 +9,7 @@ namespace plumb::store {
 
 PostgresqlStatement::PostgresqlStatement(PostgresqlConnection& connection, std::string_view sql)
     : connection_(connection), name_(connection.new_statement_name()) {
-  const PostgresqlResult description = connection.describe(name_, numbered(sql));
+  const PostgresqlConnection::Result description = connection.describe(name_, numbered(sql));
   for (int i = 0; i < PQnparams(description.get()); ++i) {
     parameter_types_.push_back(PQparamtype(description.get(), i));
   }

@@ -74,7 +74,7 @@ class PostgresqlStatement : public Statement {
   std::vector<PostgresqlValue> parameters_;
   std::vector<std::string_view> columns_;  ///< of the current row
   std::size_t column_ = 0;
-  PostgresqlResult result_;
+  PostgresqlConnection::Result result_;
   int row_ = 0;
 };
 

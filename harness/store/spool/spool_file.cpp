@@ -28,7 +28,7 @@ struct StoredWrite {
   std::string body;
 };
 
-StoredWrite stored(const SpooledRows& write) {
+StoredWrite stored(const SpoolFile::Rows& write) {
   std::string body = "[";
   for (const results::Measurement& row : write.rows) {
     body.append(body.size() > 1 ? "," : "").append(to_json(row));
@@ -36,7 +36,7 @@ StoredWrite stored(const SpooledRows& write) {
   return {"rows", write.position, static_cast<std::int64_t>(write.rows.size()), body + "]"};
 }
 
-StoredWrite stored(const SpooledEnd& write) {
+StoredWrite stored(const SpoolFile::End& write) {
   return {"end", write.finished.time_since_epoch().count(), 0, std::string(to_text(write.state))};
 }
 
@@ -54,9 +54,9 @@ StoredWrite stored(const results::StoredProfile& write) {
   return {"profile", 0, 0, to_json(ExportLine(write))};
 }
 
-SpooledWrite parsed(const StoredWrite& write) {
+SpoolFile::Write parsed(const StoredWrite& write) {
   if (write.kind == "rows") {
-    SpooledRows rows{write.position, {}};
+    SpoolFile::Rows rows{write.position, {}};
     for (const json& row : json::parse(write.body)) {
       rows.rows.push_back(results::measurement_from_json(row.dump()));
     }
@@ -64,8 +64,8 @@ SpooledWrite parsed(const StoredWrite& write) {
   }
   if (write.kind == "end") {
     const std::optional<results::RunState> state = results::parse_run_state(write.body);
-    return SpooledEnd{state.value_or(results::RunState::kInterrupted),
-                      Timestamp(std::chrono::microseconds(write.position))};
+    return SpoolFile::End{state.value_or(results::RunState::kInterrupted),
+                          Timestamp(std::chrono::microseconds(write.position))};
   }
   if (write.kind == "profile") {
     return std::get<results::StoredProfile>(parse_export_line(write.body));
@@ -124,9 +124,9 @@ void SpoolFile::own() {
   connection_.execute("pragma locking_mode = exclusive; begin exclusive; commit");
 }
 
-void SpoolFile::add(const std::vector<SpooledWrite>& writes) {
+void SpoolFile::add(const std::vector<Write>& writes) {
   Transaction transaction(connection_, TransactionKind::kWrite);
-  for (const SpooledWrite& write : writes) {
+  for (const Write& write : writes) {
     const StoredWrite columns = std::visit([](const auto& each) { return stored(each); }, write);
     SqliteStatement statement(
         connection_, "insert into writes (kind, position, rows, body) values (?, ?, ?, ?)");
@@ -198,11 +198,11 @@ class Replay {
  public:
   Replay(TableStore& store, const results::RunId& run) : store_(store), run_(run) {}
 
-  std::size_t operator()(const SpooledRows& write) const {
+  std::size_t operator()(const SpoolFile::Rows& write) const {
     store_.append_at(run_, write.position, write.rows);
     return write.rows.size();
   }
-  std::size_t operator()(const SpooledEnd& write) const {
+  std::size_t operator()(const SpoolFile::End& write) const {
     store_.end_again(run_, write.state, write.finished);
     return 0;
   }

@@ -17,24 +17,23 @@
 
 namespace plumb::store {
 
-/// Rows of a run from a position on.
-struct SpooledRows {
-  std::int64_t position = 0;
-  std::vector<results::Measurement> rows;
-};
-/// End of a run.
-struct SpooledEnd {
-  results::RunState state = results::RunState::kFinished;
-  Timestamp finished{};
-};
-/// Write to a store that waits for its server.
-using SpooledWrite =
-    std::variant<SpooledRows, SpooledEnd, results::DerivedRecord, results::StoredProfile>;
-
 /// SQLite file with the writes of one run that wait for its server, in order. A write is in it
 /// before its call returns. The file belongs to one process at a time, as long as that lives.
 class SpoolFile {
  public:
+  /// Rows of a run from a position on.
+  struct Rows {
+    std::int64_t position;
+    std::vector<results::Measurement> rows;
+  };
+  /// End of a run.
+  struct End {
+    results::RunState state;
+    Timestamp finished;
+  };
+  /// Write to a store that waits for its server.
+  using Write = std::variant<Rows, End, results::DerivedRecord, results::StoredProfile>;
+
   /// Run whose writes a spool holds.
   struct Header {
     std::string url;  ///< of its store
@@ -51,12 +50,12 @@ class SpoolFile {
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   [[nodiscard]] const Header& header() const { return header_; }
   /// Adds writes: all of them or none.
-  void add(const std::vector<SpooledWrite>& writes);
+  void add(const std::vector<Write>& writes);
 
   /// Oldest write.
   struct Entry {
     std::int64_t number = 0;
-    SpooledWrite write;
+    Write write;
   };
   [[nodiscard]] std::optional<Entry> oldest() const;
   void drop(std::int64_t number);

@@ -126,7 +126,7 @@ auto SpooledStore::answer(Ask&& ask) const {
 }
 
 template <typename Send>
-void SpooledStore::write(Run& run, const std::vector<SpooledWrite>& kept, Send&& send) {
+void SpooledStore::write(Run& run, const std::vector<SpoolFile::Write>& kept, Send&& send) {
   try {
     send(server());
     return;
@@ -184,7 +184,7 @@ bool SpooledStore::take_run(const results::RunId& run) {
 std::vector<results::RowId> SpooledStore::append(const results::RunId& run,
                                                  std::span<const results::Measurement> rows) {
   Run& of = taken(run);
-  SpooledRows kept{of.place.next_position, {}};
+  SpoolFile::Rows kept{of.place.next_position, {}};
   for (const results::Measurement& row : rows) {
     kept.rows.push_back(repaired(row).value_or(row));
   }
@@ -212,7 +212,7 @@ void SpooledStore::finish_run(const results::RunId& run,
                               results::RunState state,
                               Timestamp finished) {
   Run& of = taken(run);
-  write(of, {SpooledEnd{state, finished}}, [&](TableStore& server) {
+  write(of, {SpoolFile::End{state, finished}}, [&](TableStore& server) {
     server.finish_run(run, state, finished);
   });
   of.record.state = state;
@@ -235,7 +235,7 @@ void SpooledStore::put_derived(std::span<const results::DerivedRecord> records) 
       });
       continue;
     }
-    const std::vector<SpooledWrite> kept(of_run.begin(), of_run.end());
+    const std::vector<SpoolFile::Write> kept(of_run.begin(), of_run.end());
     write(found->second, kept, [&](TableStore& server) { server.put_derived(of_run); });
     for (const results::DerivedRecord& record : of_run) {
       found->second.records.push_back(record);

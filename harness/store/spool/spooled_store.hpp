@@ -117,7 +117,7 @@ class SpooledStore final : public Store, public SharedWork {
   auto ask_work(Ask&& ask) const;
   /// Sends what `kept` is to a run in one transaction, or keeps it in the run's spool.
   template <typename Send>
-  void write(Run& run, const std::vector<SpooledWrite>& kept, Send&& send);
+  void write(Run& run, const std::vector<SpoolFile::Write>& kept, Send&& send);
   [[nodiscard]] Run& taken(const results::RunId& run);
   [[nodiscard]] const Run* known(const results::RunId& run) const;
   void remember(const results::RunId& run);

@@ -80,10 +80,6 @@ TEST(Planner, measures_each_key_once_and_counts_its_occurrences) {
   EXPECT_EQ(items[0].occurrences, 3);
   EXPECT_DOUBLE_EQ(items[0].weight, 3.0 * 4 * 8 * 16);
   EXPECT_EQ(items[1].occurrences, 2);
-  const DedupeFigures figures = dedupe_figures(models);
-  EXPECT_EQ(figures.occurrences, 5);
-  EXPECT_EQ(figures.unique_per_model, 4);
-  EXPECT_EQ(figures.unique, 2);
 }
 
 TEST(Planner, puts_the_heaviest_first) {

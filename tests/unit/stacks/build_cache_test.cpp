@@ -39,11 +39,11 @@ class BuildCacheTest : public testing::Test {
   fs::path repository() const { return folder_.path() / "repository"; }
   fs::path cache_folder() const { return folder_.path() / "cache"; }
 
-  CommitBuild build(const std::string& commit, const BuildRecipe& recipe, std::size_t keep = 8) {
+  BuildCache::Build build(const std::string& commit, const BuildRecipe& recipe, std::size_t keep = 8) {
     return BuildCache(cache_folder(), keep, stop_)
         .find_or_build(GitRepository(repository(), stop_), commit, recipe, [](Seconds) {});
   }
-  std::vector<Commit> line() {
+  std::vector<GitRepository::Commit> line() {
     return GitRepository(repository(), stop_).first_parent_line("main~2", "main");
   }
   static std::string content(const fs::path& file) {
@@ -66,14 +66,14 @@ class BuildCacheTest : public testing::Test {
 };
 
 TEST_F(BuildCacheTest, lists_commits_along_first_parents) {
-  const std::vector<Commit> commits = line();
+  const std::vector<GitRepository::Commit> commits = line();
   ASSERT_EQ(commits.size(), 3U);
   EXPECT_EQ(commits.front().subject, "set 1");
   EXPECT_EQ(commits.back().subject, "set 3");
   git("git checkout -q -b side main~1 && git commit -q --allow-empty -m aside && git checkout -q "
       "main && git merge -q --no-ff -m merged side");
   std::vector<std::string> subjects;
-  for (const Commit& commit :
+  for (const GitRepository::Commit& commit :
        GitRepository(repository(), stop_).first_parent_line("main~3", "main")) {
     subjects.push_back(commit.subject);
   }
@@ -97,7 +97,7 @@ TEST_F(BuildCacheTest, lists_the_commits_that_one_has_and_another_has_not) {
   ASSERT_EQ(range.newest.size(), 2U);
   EXPECT_EQ(range.newest[0].subject, "merged");
   std::set<std::string> subjects;
-  for (const Commit& commit : repository.commits_between("main~2", "main", 20).newest) {
+  for (const GitRepository::Commit& commit : repository.commits_between("main~2", "main", 20).newest) {
     subjects.insert(commit.subject);
   }
   EXPECT_EQ(subjects, (std::set<std::string>{"merged", "a\tside\033[1m", "set 3"}));
@@ -121,15 +121,15 @@ TEST_F(BuildCacheTest, refuses_what_is_no_commit_and_no_repository) {
 
 TEST_F(BuildCacheTest, builds_each_commit_once_in_a_tree_of_its_own) {
   const std::string before = content(repository() / "number");
-  std::vector<CommitBuild> builds;
-  for (const Commit& commit : line()) {
+  std::vector<BuildCache::Build> builds;
+  for (const GitRepository::Commit& commit : line()) {
     builds.push_back(build(commit.hash, copy_));
     EXPECT_THAT(builds.back().problem, IsEmpty());
     EXPECT_FALSE(builds.back().reused);
   }
   for (std::size_t i = 0; i < builds.size(); ++i) {
     EXPECT_EQ(content(builds[i].stack_folder / "number"), std::to_string(i + 1) + "\n");
-    const CommitBuild again = build(line()[i].hash, copy_);
+    const BuildCache::Build again = build(line()[i].hash, copy_);
     EXPECT_TRUE(again.reused);
     EXPECT_EQ(again.stack_folder, builds[i].stack_folder);
   }
@@ -140,7 +140,7 @@ TEST_F(BuildCacheTest, builds_each_commit_once_in_a_tree_of_its_own) {
 
 TEST_F(BuildCacheTest, says_why_a_commit_is_not_built) {
   const std::string commit = line()[0].hash;
-  const CommitBuild failed = build(commit, {"echo no such header; exit 2", "out"});
+  const BuildCache::Build failed = build(commit, {"echo no such header; exit 2", "out"});
   EXPECT_THAT(failed.problem, HasSubstr("status 2"));
   EXPECT_THAT(failed.tail, ElementsAre("no such header"));
   EXPECT_THAT(content(failed.log), HasSubstr("no such header"));
@@ -149,8 +149,8 @@ TEST_F(BuildCacheTest, says_why_a_commit_is_not_built) {
 }
 
 TEST_F(BuildCacheTest, keeps_what_is_in_use_and_the_newest) {
-  const std::vector<Commit> commits = line();
-  const CommitBuild held = build(commits[0].hash, copy_, 1);
+  const std::vector<GitRepository::Commit> commits = line();
+  const BuildCache::Build held = build(commits[0].hash, copy_, 1);
   static_cast<void>(build(commits[1].hash, copy_, 1));
   static_cast<void>(build(commits[2].hash, copy_, 1));
   EXPECT_EQ(places().size(), 2U) << "the one in use, and the newest";
@@ -160,11 +160,11 @@ TEST_F(BuildCacheTest, keeps_what_is_in_use_and_the_newest) {
 
 TEST_F(BuildCacheTest, removes_what_a_killed_build_left) {
   const std::string commit = line()[0].hash;
-  CommitBuild first = build(commit, copy_);
+  BuildCache::Build first = build(commit, copy_);
   first.lock.reset();
   const fs::path place = first.log.parent_path();
   fs::remove(place / "built.json");  // as if it had been killed before its end
-  CommitBuild second = build(commit, copy_);
+  BuildCache::Build second = build(commit, copy_);
   EXPECT_FALSE(second.reused);
   EXPECT_NE(second.stack_folder, first.stack_folder);
   EXPECT_FALSE(fs::exists(first.stack_folder));
@@ -177,9 +177,9 @@ TEST_F(BuildCacheTest, builds_once_for_two_that_want_the_same) {
   const std::string commit = line()[0].hash;
   const BuildRecipe slow{"sleep 0.5; mkdir out; echo x >> " + (folder_.path() / "count").string(),
                          "out"};
-  CommitBuild other;
+  BuildCache::Build other;
   std::thread thread([&] { other = build(commit, slow); });
-  const CommitBuild mine = build(commit, slow);
+  const BuildCache::Build mine = build(commit, slow);
   thread.join();
   EXPECT_NE(mine.reused, other.reused);
   EXPECT_EQ(mine.stack_folder, other.stack_folder);
@@ -190,7 +190,7 @@ TEST_F(BuildCacheTest, ends_when_the_user_wants) {
   const std::string commit = line()[0].hash;
   const GitRepository repository(this->repository(), stop_);
   const BuildCache cache(cache_folder(), 8, stop_);
-  const CommitBuild stopped =
+  const BuildCache::Build stopped =
       cache.find_or_build(repository, commit, {"sleep 60", "out"}, [&](Seconds) { stop_ = true; });
   EXPECT_TRUE(stopped.stopped);
   stop_ = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <vector>
@@ -9,8 +10,24 @@
 
 namespace plumb::stats {
 
+/// One steady drift of a series, without a step.
+struct Trend {
+  double slope = 0.0;   ///< mean change a point, in the unit of the series
+  double before = 0.0;  ///< level at the first point, by the drift alone
+  double after = 0.0;   ///< level at the last point
+  double confidence = 0.0;
+};
+
 /// Changes that were found in one series.
 struct Detection {
+  /// One step at the end that too few points show yet. It is a reason to measure again, never to
+  /// alarm.
+  struct Suspicion {
+    std::size_t index = 0;
+    double before = 0.0;
+    double after = 0.0;
+  };
+
   std::vector<ChangePoint> change_points;  ///< ascending
   std::vector<Suspicion> suspicions;       ///< at most one, in the last points
   bool two_states = false;                 ///< jumps between two levels: noise, not changes

@@ -20,14 +20,6 @@ struct ChangePoint {
   double confidence = 0.0;
 };
 
-/// One step at the end that too few points show yet. It is a reason to measure again, never to
-/// alarm.
-struct Suspicion {
-  std::size_t index = 0;
-  double before = 0.0;
-  double after = 0.0;
-};
-
 /// One change of a series with two states that does not change both levels alike. It is a change of
 /// a level or of a share.
 struct StateChange : ChangePoint {
@@ -40,14 +32,6 @@ struct StateChange : ChangePoint {
 };
 
 [[nodiscard]] std::string_view to_text(StateChange::Kind kind);  ///< "low_level", …
-
-/// One steady drift of a series, without a step.
-struct Trend {
-  double slope = 0.0;   ///< mean change a point, in the unit of the series
-  double before = 0.0;  ///< level at the first point, by the drift alone
-  double after = 0.0;   ///< level at the last point
-  double confidence = 0.0;
-};
 
 /// Gradual rise of a series' level by steps that are each too small to be detected.
 struct Creep {

@@ -220,7 +220,7 @@ double compute_suspected(Noise noise) {
   NoiseSeries source(13);
   int hits = 0;
   for (int i = 0; i < kSeries; ++i) {
-    for (const Suspicion& suspicion :
+    for (const Detection::Suspicion& suspicion :
          detect_changes(source.make(noise, 103, 2.5, 100)).suspicions) {
       hits += suspicion.index + 1 >= 100 ? 1 : 0;
     }

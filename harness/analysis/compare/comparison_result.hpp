@@ -87,4 +87,13 @@ struct RunComparison {
   std::vector<QualificationFinding> findings;  ///< what got worse, by its cause
 };
 
+/// Comparison of one layer between two runs, with the variant that each executed.
+struct ComparedLayer {
+  MetricComparison metric;
+  std::string key;               ///< empty: not the layer itself, but its capability
+  std::string baseline_variant;  ///< empty: one side has no time
+  std::string candidate_variant;
+  std::optional<NotCompared> not_compared;  ///< then `metric` is no part of the comparison
+};
+
 }  // namespace plumb::analysis

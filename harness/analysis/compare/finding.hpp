@@ -66,7 +66,7 @@ struct ModelAttribution {
   double unexplained_error = 0.0;
 };
 
-/// Cause with everything that it explains. It is one finding, however many layers show it.
+/// One cause with everything that it explains. It is one finding, however many layers show it.
 struct QualificationFinding {
   std::string cause;
   std::string evidence;

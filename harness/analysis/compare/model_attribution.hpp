@@ -29,15 +29,6 @@ namespace plumb::analysis {
                                                               const results::Execution& after,
                                                               double deviation);
 
-/// Comparison of one layer between two runs, with the variant that each executed.
-struct ComparedLayer {
-  MetricComparison metric;
-  std::string key;               ///< empty: not the layer itself, but its capability
-  std::string baseline_variant;  ///< empty: one side has no time
-  std::string candidate_variant;
-  std::optional<NotCompared> not_compared;  ///< then `metric` is no part of the comparison
-};
-
 /// Splits the change of every model that both sides executed over its layers. Adds the splits to
 /// the comparison's attributions, and the parts as causes where the model changed. Pure.
 void attribute_models(const RunSide& baseline, const RunSide& candidate, RunComparison& result);

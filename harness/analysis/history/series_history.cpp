@@ -114,7 +114,7 @@ class Judgement {
     finding_.state_changes = detection.state_changes;
     finding_.trend = detection.creep;
     finding_.variance_changes = detection.variance_changes;
-    for (const stats::Suspicion& suspicion : detection.suspicions) {
+    for (const stats::Detection::Suspicion& suspicion : detection.suspicions) {
       finding_.suspicions.push_back(
           {history_.points[suspicion.index].run, suspicion.before, suspicion.after});
     }

@@ -118,16 +118,16 @@ std::optional<double> share_of(const std::optional<Seconds>& least, Seconds time
 
 /// Returns what binds a step. The ceilings are not known without a calibration, or for a type of
 /// products that has no peak.
-std::optional<Limit> find_limit(const StepLimit& step, Seconds overhead, bool ceilings_known) {
+std::optional<BindingLimit> find_limit(const StepLimit& step, Seconds overhead, bool ceilings_known) {
   if (overhead >= step.seconds) {
-    return Limit::kOverhead;
+    return BindingLimit::kOverhead;
   }
   const double compute = step.peak_share.value_or(0.0);
   const double memory = step.bandwidth_share.value_or(0.0);
   if (std::max(compute, memory) >= kBinds) {
-    return compute >= memory ? Limit::kCompute : Limit::kMemory;
+    return compute >= memory ? BindingLimit::kCompute : BindingLimit::kMemory;
   }
-  return ceilings_known ? std::optional(Limit::kLatency) : std::nullopt;
+  return ceilings_known ? std::optional(BindingLimit::kLatency) : std::nullopt;
 }
 
 /// Adds what the step's kernel computes beside the point, if its blocks of channels are not full.
@@ -176,15 +176,15 @@ StepLimit compute_step(const PartitionStep& step,
 
 }  // namespace
 
-std::string_view to_text(Limit limit) {
+std::string_view to_text(BindingLimit limit) {
   switch (limit) {
-    case Limit::kCompute:
+    case BindingLimit::kCompute:
       return "compute";
-    case Limit::kMemory:
+    case BindingLimit::kMemory:
       return "memory";
-    case Limit::kOverhead:
+    case BindingLimit::kOverhead:
       return "overhead";
-    case Limit::kLatency:
+    case BindingLimit::kLatency:
       return "latency";
   }
   return "";
@@ -194,7 +194,7 @@ std::optional<double> StepLimit::idle_in_last_wave() const {
   return waves ? std::optional(std::ceil(*waves) - *waves) : std::nullopt;
 }
 
-double ModelLimits::share(std::optional<Limit> wanted) const {
+double ModelLimits::share(std::optional<BindingLimit> wanted) const {
   Seconds all{};
   Seconds bound{};
   for (const StepLimit& step : steps) {
@@ -246,7 +246,7 @@ ModelLimits compute_limits(const model::Graph& graph,
     limits.ridge = peak / calibration->memory_bandwidth.value;
     if (const std::optional<HardwareBound> floor = hardware_floor(graph, *calibration);
         floor && floor->seconds()) {
-      limits.limit = floor->compute >= floor->transfer ? Limit::kCompute : Limit::kMemory;
+      limits.limit = floor->compute >= floor->transfer ? BindingLimit::kCompute : BindingLimit::kMemory;
     }
   }
   for (const PartitionStep& step : bounds.cover) {

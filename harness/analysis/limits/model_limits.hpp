@@ -28,22 +28,22 @@ namespace plumb::analysis {
                                                            std::int64_t block);
 
 /// Resource that most of a step's time goes to (docs/reference/bounds.md, "Limits").
-enum class Limit {
+enum class BindingLimit {
   kCompute,   ///< arithmetic: its products reach half of the peak at least
   kMemory,    ///< transfers: its bytes reach half of the memory's bandwidth at least
   kOverhead,  ///< the call or launch costs more than the step itself
   kLatency,   ///< neither: dependent instructions, too little parallel work, or a poor kernel
 };
 inline constexpr std::array kLimits = {
-    Limit::kCompute, Limit::kMemory, Limit::kOverhead, Limit::kLatency};
-[[nodiscard]] std::string_view to_text(Limit limit);
+    BindingLimit::kCompute, BindingLimit::kMemory, BindingLimit::kOverhead, BindingLimit::kLatency};
+[[nodiscard]] std::string_view to_text(BindingLimit limit);
 
 /// Place of a step under the roofline. A share may exceed 1: caches are faster than memory.
 struct StepLimit {
   std::vector<model::LayerId> layers;
   model::LayerKey key;
   Seconds seconds{};
-  std::optional<Limit> limit;             ///< absent: the ceilings of its kind are not known
+  std::optional<BindingLimit> limit;             ///< absent: the ceilings of its kind are not known
   std::optional<double> intensity;        ///< operations ÷ bytes; absent: it moves none
   std::optional<double> peak_share;       ///< minimum operations of its products ÷ time ÷ peak
   std::optional<double> bandwidth_share;  ///< operands and results, once each ÷ time ÷ bandwidth
@@ -64,10 +64,10 @@ struct ModelLimits {
   Bytes compulsory;                 ///< that every execution moves
   std::optional<double> intensity;  ///< operations ÷ compulsory bytes
   std::optional<double> ridge;      ///< operations a byte, from which arithmetic can bind
-  std::optional<Limit> limit;       ///< what the bound `hardware` is made of
+  std::optional<BindingLimit> limit;       ///< what the bound `hardware` is made of
 
   /// Returns the time of the steps that a resource binds ÷ that of all steps.
-  [[nodiscard]] double share(std::optional<Limit> limit) const;
+  [[nodiscard]] double share(std::optional<BindingLimit> limit) const;
 };
 
 /// Adds the times of padded layers, as far as they are among the results: hot, fastest variants.

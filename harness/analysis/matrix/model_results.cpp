@@ -181,17 +181,10 @@ std::optional<Estimate> estimate_from(const json& parts, const char* name) {
   return make_estimate(*number(0), number(1), number(2));
 }
 
-}  // namespace
-
 /// Axis of a model and its extent.
 struct AxisExtent {
   std::string axis;
   std::int64_t extent = 0;
-};
-
-/// Models of a run as a record holds them.
-struct ModelResultsList {
-  std::vector<ModelResults> models;
 };
 
 template <typename Fields>
@@ -199,6 +192,8 @@ void describe(Fields& fields, Described<Fields, AxisExtent>& value) {
   fields("axis", value.axis);
   fields("extent", value.extent, kExtent);
 }
+
+}  // namespace
 
 template <typename Fields>
 void describe(Fields& fields, Described<Fields, ModelResults::BoundTime>& value) {
@@ -248,10 +243,19 @@ void describe(Fields& fields, Described<Fields, ModelResults>& value) {
   }
 }
 
+namespace {
+
+/// Models of a run as a record holds them.
+struct ModelResultsList {
+  std::vector<ModelResults> models;
+};
+
 template <typename Fields>
 void describe(Fields& fields, Described<Fields, ModelResultsList>& value) {
   fields("models", value.models, kModels);
 }
+
+}  // namespace
 
 std::string to_json(std::span<const ModelResults> models) {
   return results::described_text(ModelResultsList{{models.begin(), models.end()}});

@@ -160,7 +160,7 @@ class Judge {
     std::vector<std::string> failed;
     std::vector<std::string> open;
     std::string found;
-    for (const GeometricMean& mean : q_.geometric_means) {
+    for (const ModeMean& mean : q_.geometric_means) {
       found += fmt::format("{}{}: {:.4f} ({:.4f} to {:.4f}) over {} model{}",
                            found.empty() ? "" : "; ",
                            mean.mode,

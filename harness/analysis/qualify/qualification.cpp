@@ -268,7 +268,7 @@ void describe(Fields& fields, Described<Fields, QualificationLook>& value) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, GeometricMean>& value) {
+void describe(Fields& fields, Described<Fields, ModeMean>& value) {
   fields("mode", value.mode);
   fields("models", value.models);
   fields("value", value.value);

@@ -72,7 +72,7 @@ enum class QualificationVerdict { kApprove, kApproveWithExceptions, kReject, kNo
 [[nodiscard]] std::string_view to_text(QualificationVerdict verdict);
 
 /// Geometric mean of candidate speed ÷ baseline speed: below one is slower.
-struct GeometricMean {
+struct ModeMean {
   std::string mode;
   std::size_t models = 0;
   double value = 1.0;
@@ -133,7 +133,7 @@ struct Qualification {
 
   std::vector<QualifiedMetric> models;  ///< each in each mode
   std::vector<QualifiedMetric> layers;
-  std::vector<GeometricMean> geometric_means;
+  std::vector<ModeMean> geometric_means;
   std::vector<ModelAttribution> attributions;
   std::vector<QualificationFinding> findings;
   std::vector<FunctionFinding> functions;  ///< that explain changes, from profiles

@@ -75,7 +75,7 @@ std::vector<const results::PairedRound*> valid_rounds(std::span<const results::P
   return valid;
 }
 
-std::vector<GeometricMean> geometric_means(const std::vector<QualifiedMetric>& models) {
+std::vector<ModeMean> geometric_means(const std::vector<QualifiedMetric>& models) {
   struct Sum {
     double logs = 0.0;
     double square = 0.0;
@@ -91,7 +91,7 @@ std::vector<GeometricMean> geometric_means(const std::vector<QualifiedMetric>& m
       ++sum.n;
     }
   }
-  std::vector<GeometricMean> means;
+  std::vector<ModeMean> means;
   for (const auto& [mode, sum] : sums) {
     const auto n = static_cast<double>(sum.n);
     const double reach = kNormal95 * std::sqrt(sum.square) / n;

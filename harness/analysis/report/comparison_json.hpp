@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "harness/analysis/compare/rounds/aa_study.hpp"
 #include "harness/analysis/qualify/qualification.hpp"
 #include "harness/analysis/report/bisection.hpp"
 #include "harness/analysis/report/comparison_report.hpp"

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "harness/analysis/compare/rounds/aa_study.hpp"
 #include "harness/analysis/qualify/qualification.hpp"
 #include "harness/results/run.hpp"
 
@@ -22,17 +21,6 @@ struct QualificationReport {
 
   Qualification qualification;
   std::vector<Past> history;  ///< newest first; without this one
-};
-
-/// Contents of a report on the noise of a stack that was compared with itself.
-struct NoiseReport {
-  std::string suite;
-  std::string stack;
-  std::string environment;
-  results::RunId first;
-  results::RunId second;
-  std::size_t calibrations = 0;  ///< that went into it, this one included
-  AaStudy noise;
 };
 
 }  // namespace plumb::analysis

@@ -41,14 +41,14 @@ Json text_or_null(const std::string& text) {
 
 namespace {
 
-Json limit_or_null(const std::optional<Limit>& limit) {
+Json limit_or_null(const std::optional<BindingLimit>& limit) {
   return limit ? Json(to_text(*limit)) : Json();
 }
 
 /// Returns what binds a model and each of its steps, the slowest step first.
 [[nodiscard]] Json limits_json(const model::Graph& graph, const ModelLimits& limits) {
   Json shares = Json::object();
-  for (const Limit limit : kLimits) {
+  for (const BindingLimit limit : kLimits) {
     shares[std::string(to_text(limit))] = limits.share(limit);
   }
   Json steps = Json::array();

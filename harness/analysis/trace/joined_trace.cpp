@@ -15,7 +15,6 @@
 namespace plumb::analysis {
 namespace {
 
-using results::CallDescription;
 using results::TracedCall;
 
 // A call of the library that none of so many next calls of the runtime may be is left out.
@@ -36,10 +35,10 @@ class Joiner {
 
   results::ExecutedTrace join() && {
     for (const TracedCall& call : library_.calls) {
-      const CallDescription::Kind kind = library_.description_of(call).kind;
-      if (kind == CallDescription::Kind::kReorder) {
+      const results::CallDescription::Kind kind = library_.description_of(call).kind;
+      if (kind == results::CallDescription::Kind::kReorder) {
         movements_.push_back(call);
-      } else if (kind == CallDescription::Kind::kCompute) {
+      } else if (kind == results::CallDescription::Kind::kCompute) {
         take(call);
         movements_.clear();
       }
@@ -88,10 +87,10 @@ class Joiner {
   [[nodiscard]] bool fits(const TracedCall& call, const TracedCall& of_runtime) {
     const auto [row, first] = fits_.try_emplace({call.description, of_runtime.description}, false);
     if (first) {
-      const CallDescription& inner = library_.description_of(call);
-      const CallDescription& outer = runtime_.description_of(of_runtime);
+      const results::CallDescription& inner = library_.description_of(call);
+      const results::CallDescription& outer = runtime_.description_of(of_runtime);
       row->second =
-          outer.kind == CallDescription::Kind::kCompute && !outer.inputs.empty() &&
+          outer.kind == results::CallDescription::Kind::kCompute && !outer.inputs.empty() &&
           std::any_of(kProducts.begin(),
                       kProducts.end(),
                       [&](std::string_view op) {
@@ -107,7 +106,7 @@ class Joiner {
     const auto [row, first] = descriptions_.try_emplace(
         {of_runtime, of_library}, static_cast<std::uint32_t>(runtime_.descriptions.size()));
     if (first) {
-      CallDescription joined = runtime_.descriptions[of_runtime];
+      results::CallDescription joined = runtime_.descriptions[of_runtime];
       joined.implementation = library_.descriptions[of_library].implementation;
       joined.layouts = library_.descriptions[of_library].layouts;
       runtime_.descriptions.push_back(std::move(joined));

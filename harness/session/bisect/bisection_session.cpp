@@ -116,7 +116,6 @@ void BisectionRecord::remove() const {
   fs::remove(file_, ignored);
 }
 
-using analysis::BisectionStep;
 using analysis::CandidateState;
 using analysis::SearchTask;
 
@@ -185,7 +184,7 @@ class BisectionSession {
       take_up();
     }
     while (const std::optional<SearchTask> task = search_.next()) {
-      const std::optional<BisectionStep> step = measure(*task);
+      const std::optional<analysis::BisectionStep> step = measure(*task);
       if (!step) {
         break;
       }
@@ -222,7 +221,7 @@ class BisectionSession {
 
   /// Takes the steps of an interrupted search, as far as they are what this search wants.
   void take_up() {
-    for (const BisectionStep& step : record_.read()) {
+    for (const analysis::BisectionStep& step : record_.read()) {
       if (search_.next() != step.task) {
         break;
       }
@@ -234,7 +233,7 @@ class BisectionSession {
                                                         bisection_.steps.size()));
   }
 
-  void take(const BisectionStep& step) {
+  void take(const analysis::BisectionStep& step) {
     search_.add(step.state);
     bisection_.steps.push_back(step);
     bisection_.builds += step.builds;
@@ -250,7 +249,7 @@ class BisectionSession {
     }
   }
 
-  void say(const BisectionStep& step) const {
+  void say(const analysis::BisectionStep& step) const {
     std::string found(to_text(step.state));
     if (!step.problem.empty()) {
       found += ": " + step.problem;
@@ -271,9 +270,9 @@ class BisectionSession {
   }
 
   /// Makes both candidates ready and compares them. Absent: the user stopped it.
-  std::optional<BisectionStep> measure(const SearchTask& task) {
+  std::optional<analysis::BisectionStep> measure(const SearchTask& task) {
     progress_.begin_step();
-    BisectionStep step;
+    analysis::BisectionStep step;
     step.task = task;
     if (bisection_.subject) {
       step.subject = *bisection_.subject;
@@ -353,9 +352,9 @@ class BisectionSession {
     return limits;
   }
 
-  std::optional<BisectionStep> compare(const ReadyCandidate& good,
+  std::optional<analysis::BisectionStep> compare(const ReadyCandidate& good,
                                        const ReadyCandidate& other,
-                                       BisectionStep step) {
+                                       analysis::BisectionStep step) {
     const PairedRun baseline = side_of(good);
     const PairedRun candidate = side_of(other);
     refuse_unlike(baseline, candidate);

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "harness/analysis/report/qualification_report.hpp"
+#include "harness/analysis/compare/rounds/aa_study.hpp"
 #include "harness/session/paired/paired_run.hpp"
 #include "harness/session/work/planner.hpp"
 #include "harness/session/work/session_context.hpp"

@@ -54,7 +54,7 @@ analysis::Json detection_json(const SeriesDetection& entry) {
     points.push_back(change_point_json(point));
   }
   analysis::Json suspicions = analysis::Json::array();
-  for (const stats::Suspicion& suspicion : detection.suspicions) {
+  for (const stats::Detection::Suspicion& suspicion : detection.suspicions) {
     suspicions.push_back(
         {{"index", suspicion.index}, {"before", suspicion.before}, {"after", suspicion.after}});
   }
@@ -100,7 +100,7 @@ void add_detection(const SeriesDetection& entry, AlignedTable& table) {
         point,
         fmt::format("change, confidence {:.4f}", point.confidence));
   }
-  for (const stats::Suspicion& suspicion : detection.suspicions) {
+  for (const stats::Detection::Suspicion& suspicion : detection.suspicions) {
     add(std::to_string(suspicion.index), suspicion, "suspicion: measure again");
   }
   for (const stats::StateChange& change : detection.state_changes) {

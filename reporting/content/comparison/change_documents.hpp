@@ -5,9 +5,9 @@
 #include <span>
 #include <string>
 
+#include "harness/analysis/compare/rounds/aa_study.hpp"
 #include "harness/analysis/compare/rounds/paired_comparison.hpp"
 #include "harness/analysis/report/bisection.hpp"
-#include "harness/analysis/report/qualification_report.hpp"
 #include "harness/analysis/report/run_json.hpp"
 #include "harness/stats/change_points.hpp"
 #include "reporting/content/run/documents.hpp"

@@ -210,7 +210,7 @@ void add_summary(const analysis::Qualification& q,
     return;  // what changed follows, and a criterion has the geometric means
   }
   std::vector<PageRow> rows;
-  for (const analysis::GeometricMean& mean : q.geometric_means) {
+  for (const analysis::ModeMean& mean : q.geometric_means) {
     rows.push_back({text_cell(mean.mode),
                     number_cell(std::to_string(mean.models)),
                     number_cell(fmt::format("{:.4f}", mean.value)),

@@ -275,7 +275,7 @@ void add_limits(const analysis::RunReport& report, Page& page) {
       "What binds the models as a whole. The ridge is where the ceilings of arithmetic and memory "
       "meet. The last columns are shares of the time of a model's steps, by what binds each.";
   std::vector<ModelParts> parts;
-  for (const analysis::Limit limit : analysis::kLimits) {
+  for (const analysis::BindingLimit limit : analysis::kLimits) {
     ModelParts& part = parts.emplace_back(ModelParts{std::string(to_text(limit)), {}});
     for (const analysis::ModelReport& model : report.models) {
       part.shares.emplace_back(model.limits.share(limit));
@@ -294,7 +294,7 @@ void add_limits(const analysis::RunReport& report, Page& page) {
     row << title_of(model) << (limits.limit ? to_text(*limits.limit) : "–")
         << count_cell(limits.operations.value) << bytes_cell(limits.compulsory)
         << quantity_cell(limits.intensity, decimal) << quantity_cell(limits.ridge, decimal);
-    for (const analysis::Limit limit : analysis::kLimits) {
+    for (const analysis::BindingLimit limit : analysis::kLimits) {
       row << share_cell(limits.share(limit));
     }
   }

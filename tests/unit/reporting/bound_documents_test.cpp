@@ -121,7 +121,7 @@ analysis::RunReport report_with_limits() {
   step.layers = {0};
   step.key = report.models[0].bounds.cover[0].key;
   step.seconds = Seconds(2e-3);
-  step.limit = analysis::Limit::kMemory;
+  step.limit = analysis::BindingLimit::kMemory;
   step.intensity = 12.5;
   step.bandwidth_share = 0.75;
   step.block_use = 0.8;

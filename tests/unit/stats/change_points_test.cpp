@@ -158,7 +158,7 @@ TEST(ChangePoints, three_points_after_a_step_are_a_suspicion) {
     int found = 0;
     int quiet = 0;
     for (int i = 0; i < kSeries; ++i) {
-      for (const Suspicion& suspicion :
+      for (const Detection::Suspicion& suspicion :
            detect_changes(source.make(noise, 103, 2.5, 100)).suspicions) {
         found += suspicion.index >= 99 && suspicion.index <= 102 ? 1 : 0;
       }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/analysis/compare/metric_test.hpp"
+#include "harness/results/run.hpp"
 
 namespace plumb::analysis {
 
@@ -90,5 +91,16 @@ inline constexpr std::size_t kMinCalibrationPairs = 5;
 /// none is left. Pure: equal input and seed, equal output.
 [[nodiscard]] AaStudy calibrate_noise(std::span<const ReplicatedMetric> metrics,
                                       const ResamplingPlan& plan);
+
+/// Contents of a report on the noise of a stack that was compared with itself.
+struct NoiseReport {
+  std::string suite;
+  std::string stack;
+  std::string environment;
+  results::RunId first;
+  results::RunId second;
+  std::size_t calibrations = 0;  ///< that went into it, this one included
+  AaStudy noise;
+};
 
 }  // namespace plumb::analysis

@@ -59,7 +59,8 @@ struct SequentialResult {
 /// from the new pairs; other metrics use all pairs. Decisions are final.
 class SequentialRule {
  public:
-  explicit SequentialRule(SequentialDesign design = {});
+  SequentialRule() : SequentialRule(SequentialDesign()) {}
+  explicit SequentialRule(SequentialDesign design);
 
   /// Returns the current result of each metric. Call it again when there are more pairs.
   [[nodiscard]] std::vector<SequentialResult> judge(std::span<const StagedPairs> family,

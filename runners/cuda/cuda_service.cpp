@@ -8,7 +8,7 @@
 #include "harness/worker/protocol/worker_setup.hpp"
 #include "runners/cuda/driver/driver.hpp"
 #include "runners/cuda/event_timer.hpp"
-#include "runners/cuda/reproducer/reproduce.hpp"
+#include "runners/cuda/reproducer/reproducer_source.hpp"
 
 namespace plumb::cuda {
 namespace {

@@ -81,15 +81,15 @@ double RecordedNoise::factor() const {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Rule::Action>, 8> kActions{{
-    {"none", Rule::Action::kNone},
-    {"crash", Rule::Action::kCrash},
-    {"exit", Rule::Action::kExit},
-    {"stop", Rule::Action::kStop},
-    {"hang", Rule::Action::kHang},
-    {"flood", Rule::Action::kFlood},
-    {"out_of_memory", Rule::Action::kOutOfMemory},
-    {"fail", Rule::Action::kFail},
+constexpr std::array<std::pair<std::string_view, Script::Rule::Action>, 8> kActions{{
+    {"none", Script::Rule::Action::kNone},
+    {"crash", Script::Rule::Action::kCrash},
+    {"exit", Script::Rule::Action::kExit},
+    {"stop", Script::Rule::Action::kStop},
+    {"hang", Script::Rule::Action::kHang},
+    {"flood", Script::Rule::Action::kFlood},
+    {"out_of_memory", Script::Rule::Action::kOutOfMemory},
+    {"fail", Script::Rule::Action::kFail},
 }};
 
 /// Reader of one script file, whose messages name the file and the line.
@@ -212,8 +212,8 @@ class ScriptReader {
     }
   }
 
-  Rule read_rule(const toml::table& entries) const {
-    Rule rule;
+  Script::Rule read_rule(const toml::table& entries) const {
+    Script::Rule rule;
     for (const auto& [key, node] : entries) {
       if (key == "match") {
         rule.match = value<std::string>(key.str(), node);
@@ -285,7 +285,7 @@ class ScriptReader {
     return *kind;
   }
 
-  Rule::Action read_action(const toml::node& node) const {
+  Script::Rule::Action read_action(const toml::node& node) const {
     const auto name = value<std::string>("action", node);
     for (const auto& [text, action] : kActions) {
       if (text == name) {
@@ -303,8 +303,8 @@ class ScriptReader {
 
 }  // namespace
 
-const Rule* Script::rule_for(std::string_view key, std::string_view variant) const {
-  for (const Rule& rule : rules) {
+const Script::Rule* Script::rule_for(std::string_view key, std::string_view variant) const {
+  for (const Script::Rule& rule : rules) {
     if (matches_pattern(rule.match, key) && matches_pattern(rule.variant, variant)) {
       return &rule;
     }

@@ -31,42 +31,42 @@ class RecordedNoise {
   mutable std::optional<double> factor_;  // taken when the first time is computed
 };
 
-/// Rule for the rows whose key and variant match. The first rule that matches wins.
-struct Rule {
-  /// Actions taken before the row is emitted.
-  enum class Action {
-    kNone,
-    kCrash,        ///< abort()
-    kExit,         ///< leaves with status 3
-    kStop,         ///< stops itself (SIGSTOP), as from outside
-    kHang,         ///< never answers again
-    kFlood,        ///< writes 16 MiB to stdout, then goes on
-    kOutOfMemory,  ///< throws std::bad_alloc
-    kFail,         ///< throws Error{kInternal}
-  };
-
-  std::string match = "*";  ///< the key's text; '*' matches any characters
-  std::string variant =
-      "*";  ///< the variant's text; "*" with an outcome without a time refuses the whole key
-  results::Outcome outcome{};
-  Action action = Action::kNone;
-  std::filesystem::path once{};   ///< made by the first worker that acts; then no other does
-  std::optional<Seconds> time{};  ///< instead of the computed time
-  Seconds delay{};                ///< for which the worker really waits
-  std::filesystem::path hold{};   ///< a file: while it exists, the worker waits
-  std::string log{};              ///< text that is written to stderr
-  std::string output{};           ///< text that decides the output's bits
-  std::optional<double> error{};  ///< the maximum error, instead of 0
-  results::Attributes attributes{};
-  results::Readings readings{};
-  bool disturbed = false;          ///< marks the row as measured on a disturbed host
-  Bytes memory{};                  ///< of a model's execution
-  results::Attributes profiled{};  ///< attributes that only a worker that profiles sees
-  results::Readings counted{};     ///< readings that only a worker that counts sees
-};
-
 /// Script of a fake worker. docs/reference/fake-backend.md describes the file.
 struct Script {
+  /// Rule for the rows whose key and variant match. The first rule that matches wins.
+  struct Rule {
+    /// Actions taken before the row is emitted.
+    enum class Action {
+      kNone,
+      kCrash,        ///< abort()
+      kExit,         ///< leaves with status 3
+      kStop,         ///< stops itself (SIGSTOP), as from outside
+      kHang,         ///< never answers again
+      kFlood,        ///< writes 16 MiB to stdout, then goes on
+      kOutOfMemory,  ///< throws std::bad_alloc
+      kFail,         ///< throws Error{kInternal}
+    };
+
+    std::string match = "*";  ///< the key's text; '*' matches any characters
+    std::string variant =
+        "*";  ///< the variant's text; "*" with an outcome without a time refuses the whole key
+    results::Outcome outcome{};
+    Action action = Action::kNone;
+    std::filesystem::path once{};   ///< made by the first worker that acts; then no other does
+    std::optional<Seconds> time{};  ///< instead of the computed time
+    Seconds delay{};                ///< for which the worker really waits
+    std::filesystem::path hold{};   ///< a file: while it exists, the worker waits
+    std::string log{};              ///< text that is written to stderr
+    std::string output{};           ///< text that decides the output's bits
+    std::optional<double> error{};  ///< the maximum error, instead of 0
+    results::Attributes attributes{};
+    results::Readings readings{};
+    bool disturbed = false;          ///< marks the row as measured on a disturbed host
+    Bytes memory{};                  ///< of a model's execution
+    results::Attributes profiled{};  ///< attributes that only a worker that profiles sees
+    results::Readings counted{};     ///< readings that only a worker that counts sees
+  };
+
   results::Environment environment;  ///< the answer of describe()
   results::Calibration calibration;
   std::vector<Rule> rules;

@@ -45,12 +45,14 @@ double fraction_of_hash(const std::string& text) {
 }
 
 /// Returns whether a rule refuses the whole key at once, before any variant is tried.
-bool refuses_key(const Rule* rule) {
+bool refuses_key(const Script::Rule* rule) {
   return rule != nullptr && rule->variant == "*" && !rule->outcome.timed();
 }
 
 /// Adds the readings that the script has for the requested metrics; none: all.
-void count(const Rule& rule, const std::vector<std::string>& metrics, results::Measurement& row) {
+void count(const Script::Rule& rule,
+           const std::vector<std::string>& metrics,
+           results::Measurement& row) {
   row.readings = rule.counted;
   if (!metrics.empty()) {
     row.readings.clear();
@@ -72,7 +74,7 @@ model::Graph graph_in(const worker::ExecuteRequest& request) {
 
 }  // namespace
 
-void act(const Rule& rule) {
+void act(const Script::Rule& rule) {
   if (!rule.once.empty()) {
     const int made = ::open(rule.once.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
     if (made < 0) {
@@ -88,29 +90,29 @@ void act(const Rule& rule) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   switch (rule.action) {
-    case Rule::Action::kNone:
+    case Script::Rule::Action::kNone:
       break;
-    case Rule::Action::kCrash:
+    case Script::Rule::Action::kCrash:
       std::abort();
-    case Rule::Action::kExit:
+    case Script::Rule::Action::kExit:
       ::_exit(3);
-    case Rule::Action::kStop:
+    case Script::Rule::Action::kStop:
       std::raise(SIGSTOP);
       break;
-    case Rule::Action::kHang:
+    case Script::Rule::Action::kHang:
       while (true) {
         ::pause();
       }
-    case Rule::Action::kFlood: {
+    case Script::Rule::Action::kFlood: {
       const std::string line(1023, '~');
       for (int i = 0; i < 16 * 1024; ++i) {
         fmt::print("{}\n", line);
       }
       break;
     }
-    case Rule::Action::kOutOfMemory:
+    case Script::Rule::Action::kOutOfMemory:
       throw std::bad_alloc();
-    case Rule::Action::kFail:
+    case Script::Rule::Action::kFail:
       throw Error(Error::Kind::kInternal, "the script says that this fails");
   }
 }
@@ -151,7 +153,7 @@ results::Calibration FakeService::calibrate() {
 
 /// Carries out the rule that a script has for a request without a key, if there is one by its name.
 void FakeService::act_on(const std::string& request) const {
-  const Rule* const rule = script_.rule_for(request, "");
+  const Script::Rule* const rule = script_.rule_for(request, "");
   if (rule != nullptr && rule->match == request) {
     act(*rule);
   }
@@ -184,7 +186,7 @@ results::Measurement FakeService::row(const worker::MeasureRequest& request,
   row.cache = cache;
   row.purpose = purpose;
   row.started = parse_timestamp(kStarted);
-  const Rule* rule = script_.rule_for(request.key.text, variant.text);
+  const Script::Rule* rule = script_.rule_for(request.key.text, variant.text);
   if (rule != nullptr) {
     act(*rule);
     row.outcome = rule->outcome;
@@ -294,7 +296,7 @@ results::Execution FakeService::execution(const worker::ExecuteRequest& request,
   measure.key.text = "model:" + request.name;
   execution.row =
       row(measure, results::CacheMode::kNone, {.text = execution.mode}, results::Purpose::kFull);
-  const Rule* rule = script_.rule_for(measure.key.text, execution.mode);
+  const Script::Rule* rule = script_.rule_for(measure.key.text, execution.mode);
   execution.memory = rule == nullptr ? Bytes{} : rule->memory;
   if (!execution.row.outcome.timed() || (rule != nullptr && rule->time)) {
     return execution;
@@ -415,7 +417,8 @@ loadgen::LoadResult log_accuracy(const results::ScenarioResult& load,
 results::ScenarioResult FakeService::load(const worker::LoadRequest& request,
                                           const worker::LoadReport& report) {
   const worker::ExecuteRequest& model = request.buckets.front().model;
-  const Rule* rule = script_.rule_for("model:" + model.name, to_text(request.load.scenario));
+  const Script::Rule* rule =
+      script_.rule_for("model:" + model.name, to_text(request.load.scenario));
   results::ScenarioResult load = worker::begin_load(request);
   load.requested.total_samples = request.data_set;
   load.requested.loaded_samples = request.data_set;

@@ -71,7 +71,7 @@ class FakeService : public worker::WorkerService {
 inline constexpr std::string_view kStarted = "2026-01-01T00:00:00Z";
 
 /// Executes the actions of a rule that come before its row.
-void act(const Rule& rule);
+void act(const Script::Rule& rule);
 
 /// Computes the time of one execution of a layer.
 ///

@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "harness/base/error.hpp"
-#include "runners/onednn/module_entry.hpp"
+#include "runners/onednn/onednn_backend.hpp"
 
 namespace plumb::onednn {
 namespace {

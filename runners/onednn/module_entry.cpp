@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/onednn/module_entry.hpp"
 
 #include "runners/onednn/onednn_backend.hpp"
 

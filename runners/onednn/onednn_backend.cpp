@@ -163,7 +163,7 @@ class OnednnBackend : public worker::Backend {
         ExecutionPlan plan = builder.build();
         check_memory(plan);
         prepared.program =
-            std::make_unique<PlanProgram>(device_.engine, spec, std::move(plan), placement());
+            std::make_unique<PlanProgram>(device_, spec, std::move(plan), placement());
       };
       if (const auto divided = divided_builder(spec, variant, device_)) {
         prepare_program(*divided);
@@ -229,7 +229,7 @@ class OnednnBackend : public worker::Backend {
       prepared.needs = model.plan.schedule.needs();
       prepared.variants = std::move(model.variants);
       prepared.program = std::make_unique<PlanProgram>(
-          device_.engine, interface_of(graph), std::move(model.plan), placement());
+          device_, interface_of(graph), std::move(model.plan), placement());
     });
     if (too_large) {
       prepared.outcome = *too_large;

@@ -17,4 +17,9 @@ namespace plumb::onednn {
 /// the library cannot make a CPU engine.
 [[nodiscard]] std::unique_ptr<worker::Backend> make_onednn_backend();
 
+/// Name of the symbol that the worker looks up in its module.
+inline constexpr const char* kModuleEntry = "plumb_onednn_make_backend";
+/// Type of that symbol, a function that returns a Backend owned by the caller. May throw Error.
+using ModuleEntry = worker::Backend* (*)();
+
 }  // namespace plumb::onednn

@@ -26,7 +26,7 @@
 #include "harness/session/host/gpu_profile.hpp"
 #include "harness/session/work/suite_models.hpp"
 #include "harness/session/zoo/zoo_models.hpp"
-#include "runners/cuda/dnn/convolution_variants.hpp"
+#include "runners/cuda/dnn/graph_variants.hpp"
 #include "runners/cuda/dnn/engine_search.hpp"
 #include "runners/cuda/driver/driver.hpp"
 #include "runners/cuda/exec/index_space.hpp"
@@ -80,7 +80,7 @@ std::size_t make_plans(const cuda::CudnnLibrary& library,
     fmt::print(out, "listed {}\n", cuda::engine_text(engine.facts));
     try {
       const Descriptor plan = cuda::execution_plan(library, engine.configuration, target);
-      fmt::print(out, "made {}\n", plan.integer(cuda::abi::Attribute::kPlanWorkspace));
+      fmt::print(out, "made {}\n", plan.integer(cuda::abi::CudnnCalls::Attribute::kPlanWorkspace));
     } catch (const CudnnRefusal& refusal) {
       fmt::print(out, "refused engine={}: {}\n", engine.facts.engine, refusal.what());
     }
@@ -92,8 +92,8 @@ void ask(const cuda::CudnnLibrary& library,
          const std::string& device,
          const model::LayerSpec& spec,
          std::FILE* out) {
-  Descriptor properties(library, cuda::abi::DescriptorType::kDeviceProperties);
-  properties.set_text(cuda::abi::Attribute::kDeviceJson, device);
+  Descriptor properties(library, cuda::abi::CudnnCalls::DescriptorType::kDeviceProperties);
+  properties.set_text(cuda::abi::CudnnCalls::Attribute::kDeviceJson, device);
   properties.finish("a device");
   std::size_t engines = 0;
   for (const TensorLayout layout : {TensorLayout::kChannelsFirst, TensorLayout::kChannelsLast}) {

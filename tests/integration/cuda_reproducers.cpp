@@ -18,11 +18,10 @@
 #include "harness/base/error.hpp"
 #include "harness/results/engine_choice.hpp"
 #include "runners/cuda/blas/lt_product.hpp"
-#include "runners/cuda/dnn/attention_variants.hpp"
-#include "runners/cuda/dnn/convolution_variants.hpp"
+#include "runners/cuda/dnn/graph_variants.hpp"
 #include "runners/cuda/dnn/engine_search.hpp"
 #include "runners/cuda/dnn/norm_variants.hpp"
-#include "runners/cuda/reproducer/reproduce.hpp"
+#include "runners/cuda/reproducer/reproducer_source.hpp"
 #include "tests/unit/cuda/vendor_memory.hpp"
 
 namespace plumb::cuda {
@@ -109,8 +108,8 @@ int run(const fs::path& folder,
   std::stringstream text;
   text << std::ifstream(gpu).rdbuf();
   const std::string json = nlohmann::json::parse(text.str()).at("properties").dump();
-  Descriptor properties(*library, abi::DescriptorType::kDeviceProperties);
-  properties.set_text(abi::Attribute::kDeviceJson, json);
+  Descriptor properties(*library, abi::CudnnCalls::DescriptorType::kDeviceProperties);
+  properties.set_text(abi::CudnnCalls::Attribute::kDeviceJson, json);
   properties.finish("a device");
   fs::create_directories(folder);
   std::ofstream(folder / "gpu.json") << json;

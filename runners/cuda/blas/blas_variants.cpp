@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/cuda/blas/blas_variants.hpp"
 
 #include <fmt/format.h>
 

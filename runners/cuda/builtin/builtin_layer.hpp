@@ -116,7 +116,7 @@ std::vector<KernelLaunch> row_arg_reduce(const OwnOperands& operands);
 /// launches for many tensors. Throws Unsupported.
 [[nodiscard]] BuiltinLayer update_by_tensor(const model::LayerSpec& spec);
 
-/// Returns the kernels' name for a function of layer keys (kernels/functions.cuh).
+/// Returns the kernels' name for a function of layer keys (kernels/map.cuh).
 [[nodiscard]] std::string function_name(const std::string& fn);
 
 /// Operand of a move: its strides along the index space and the position of its first element.

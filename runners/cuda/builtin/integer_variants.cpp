@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "harness/model/key/product_kind.hpp"
 #include "runners/cuda/builtin/builtin_layer.hpp"
@@ -58,18 +61,33 @@ model::TensorType factor_of(const model::LayerSpec& spec) {
   return type;
 }
 
-/// Writer of a form, launch by launch.
+/// Product of 8-bit integers as a library computes it, and built-in kernels before and after it.
+/// The product is of s8 by s8 into s32. Buffers are numbered: the layer's operands, its results,
+/// then what these kernels and the product make. A value that needs no library.
+struct IntegerForm {
+  std::array<std::size_t, 2> factors{};  ///< buffers that the product reads
+  std::size_t sums = 0;                  ///< buffer of s32 that it writes; may be the result's
+  std::vector<ScratchTensor> made;
+  std::vector<KernelLaunch> once;    ///< of constant operands alone
+  std::vector<KernelLaunch> before;  ///< in the timed part
+  std::vector<KernelLaunch> behind;
+  std::vector<TensorLayout> inputs;  ///< layout of each of the layer's operands
+};
+
+/// Writer of a form, launch by launch. Its product takes operands and leaves its result in a
+/// layout.
 class Writer {
  public:
   Writer(const model::LayerSpec& spec, TensorLayout layout)
       : spec_(spec), layout_(layout), at_(model::quantized_product(spec)) {}
 
+  /// Throws Unsupported.
   IntegerForm run() {
     form_.inputs = OwnOperands(spec_, layout_).input_layouts();
     form_.inputs[0] = layout_;
     form_.inputs[1] = is_convolution(spec_) ? layout_ : TensorLayout::kChannelsFirst;
     form_.factors = {is_copied(spec_) ? copied() : 0, 1};
-    std::optional<ShiftedFactor> shifted;
+    std::optional<StepChain::ShiftedFactor> shifted;
     // Products of shifted numbers: sum((x - z) * w) = sum(x * w) - z * sum(w). The last sum is
     // added up here.
     if (is_shifted(spec_)) {
@@ -125,9 +143,9 @@ class Writer {
   }
 
   /// Adds the launch that sums the right factor: a convolution's filters, a product's columns.
-  ShiftedFactor added_up() {
+  StepChain::ShiftedFactor added_up() {
     const model::TensorType& w = *spec_.inputs[1];
-    ShiftedFactor shifted;
+    StepChain::ShiftedFactor shifted;
     shifted.type = operand(spec_, 0).dtype;
     if (has_x_zero()) {
       shifted.zero_point = at_.x_zero_point;
@@ -203,10 +221,6 @@ model::LayerSpec integer_product_of(const model::LayerSpec& spec) {
   return product;
 }
 
-IntegerForm integer_form(const model::LayerSpec& spec, TensorLayout layout) {
-  return Writer(spec, layout).run();
-}
-
 namespace {
 
 /// Returns the product's plan with the launches of built-in kernels before and after it.
@@ -251,7 +265,7 @@ std::vector<VariantBuilder> integer_variants(
   std::vector<VariantBuilder> builders;
   for (VariantBuilder& product : library(integer_product_of(spec))) {
     const TensorLayout result = product.outputs.at(0);
-    IntegerForm form = integer_form(spec, result);
+    IntegerForm form = Writer(spec, result).run();
     if (form.before.empty() && form.behind.empty()) {
       builders.push_back(std::move(product));
       continue;

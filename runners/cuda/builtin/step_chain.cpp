@@ -143,7 +143,7 @@ std::string StepChain::real_text() const {
 KernelLaunch launch_behind_sums(const model::LayerSpec& spec,
                                 TensorLayout layout,
                                 std::size_t sums,
-                                const std::optional<ShiftedFactor>& shifted) {
+                                const std::optional<StepChain::ShiftedFactor>& shifted) {
   const OwnOperands operands(spec, layout);
   StepChain chain(operands, 2);
   chain.add_result(shifted);

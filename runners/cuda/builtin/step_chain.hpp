@@ -10,19 +10,20 @@
 
 namespace plumb::cuda {
 
-/// Correction for a factor that was shifted before an integer product. It is subtracted from the
-/// sums of products: the factor's zero point, less 128 for kU8, times the sums of the other factor.
-struct ShiftedFactor {
-  std::size_t sums = 0;                   ///< buffer of s32, one for each channel of the result
-  Dimensions strides;                     ///< of them, along the result's axes
-  std::optional<std::size_t> zero_point;  ///< operand
-  model::DataType type = model::DataType::kS8;  ///< of the factor before it was shifted
-};
-
-/// Chain of steps (kernels/steps.cuh): their text, parameters, and the buffers and strides of their
-/// operands.
+/// Chain of steps (kernels/integers.cuh): their text, parameters, and the buffers and strides of
+/// their operands.
 class StepChain {
  public:
+  /// Correction for a factor that was shifted before an integer product. It is subtracted from the
+  /// sums of products: the factor's zero point, less 128 for kU8, times the sums of the other
+  /// factor.
+  struct ShiftedFactor {
+    std::size_t sums = 0;                   ///< buffer of s32, one for each channel of the result
+    Dimensions strides;                     ///< of them, along the result's axes
+    std::optional<std::size_t> zero_point;  ///< operand
+    model::DataType type = model::DataType::kS8;  ///< of the factor before it was shifted
+  };
+
   /// Makes an empty chain. Its operands come after `first` others of the kernel.
   StepChain(const OwnOperands& operands, std::size_t first) : operands_(operands), next_(first) {}
 
@@ -66,9 +67,10 @@ class StepChain {
 
 /// Makes the launch that executes all steps on an integer product's sums. The sums lie in a buffer
 /// of s32, in the result's layout.
-[[nodiscard]] KernelLaunch launch_behind_sums(const model::LayerSpec& spec,
-                                              TensorLayout layout,
-                                              std::size_t sums,
-                                              const std::optional<ShiftedFactor>& shifted);
+[[nodiscard]] KernelLaunch launch_behind_sums(
+    const model::LayerSpec& spec,
+    TensorLayout layout,
+    std::size_t sums,
+    const std::optional<StepChain::ShiftedFactor>& shifted);
 
 }  // namespace plumb::cuda

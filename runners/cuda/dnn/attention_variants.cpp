@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/cuda/dnn/attention_variants.hpp"
-
 #include <fmt/format.h>
 
 #include <cstddef>
@@ -12,6 +10,7 @@
 #include "harness/model/key/sequence_shapes.hpp"
 #include "harness/model/key/training_layers.hpp"
 #include "runners/cuda/dnn/cudnn_library.hpp"
+#include "runners/cuda/dnn/graph_variants.hpp"
 #include "runners/cuda/dnn/tensor_graph.hpp"
 #include "runners/cuda/exec/index_space.hpp"
 
@@ -50,7 +49,7 @@ class AttentionBuilder {
                         std::size_t input,
                         std::optional<std::size_t> other,
                         Extent extent = kScores);
-  std::size_t reduced(abi::Reduction reduction, std::size_t input, std::size_t output);
+  std::size_t reduced(abi::CudnnCalls::Reduction reduction, std::size_t input, std::size_t output);
   /// Replaces the score of each key that comes after the query by the lowest number.
   std::size_t causal(std::size_t scores);
 
@@ -121,7 +120,7 @@ std::size_t AttentionBuilder::pointwise(Mode mode,
   return output;
 }
 
-std::size_t AttentionBuilder::reduced(abi::Reduction reduction,
+std::size_t AttentionBuilder::reduced(abi::CudnnCalls::Reduction reduction,
                                       std::size_t input,
                                       std::size_t output) {
   graph_.operations.emplace_back(ReductionOperation{reduction, input, output});
@@ -251,7 +250,8 @@ class GradientTranslation {
     const std::size_t products =
         within({s_.batch, s_.q_heads, s_.queries, s_.value_head}, abi::Type::kFloat);
     b_.append(Mode::kMultiply, dy, products).operand = y;
-    const std::size_t rows = b_.reduced(abi::Reduction::kAdd, products, b_.between(kRows));
+    const std::size_t rows =
+        b_.reduced(abi::CudnnCalls::Reduction::kAdd, products, b_.between(kRows));
     const std::size_t one = b_.number(1.0);  // the pattern has a factor for dropout
     return in_memory(b_.pointwise(Mode::kMultiply, rows, one, kRows));
   }
@@ -287,7 +287,8 @@ class GradientTranslation {
   void write_gradient(std::size_t result, std::size_t made) {
     if (s_.q_heads != s_.kv_heads) {
       const std::int64_t numbers = tensor(made).dimensions[3];
-      b_.reduced(abi::Reduction::kAdd, made, result_of(result, s_.kv_heads, s_.keys, numbers));
+      b_.reduced(
+          abi::CudnnCalls::Reduction::kAdd, made, result_of(result, s_.kv_heads, s_.keys, numbers));
     }
   }
 
@@ -383,10 +384,12 @@ class Translation {
 
   std::size_t softmax(std::size_t scores) {
     constexpr auto kRows = AttentionBuilder::kRows;
-    const std::size_t most = b_.reduced(abi::Reduction::kMax, scores, b_.between(kRows));
+    const std::size_t most =
+        b_.reduced(abi::CudnnCalls::Reduction::kMax, scores, b_.between(kRows));
     const std::size_t shifted = b_.pointwise(Mode::kSubtract, scores, most);
     const std::size_t exponential = b_.pointwise(Mode::kExp, shifted, std::nullopt);
-    const std::size_t total = b_.reduced(abi::Reduction::kAdd, exponential, b_.between(kRows));
+    const std::size_t total =
+        b_.reduced(abi::CudnnCalls::Reduction::kAdd, exponential, b_.between(kRows));
     // Nothing reads these two, but by them cuDNN knows attention without a limit on its length.
     const std::size_t logarithm = b_.pointwise(Mode::kLog, total, std::nullopt, kRows);
     static_cast<void>(b_.pointwise(Mode::kAdd, most, logarithm, kRows));

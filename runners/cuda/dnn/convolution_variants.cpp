@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/cuda/dnn/convolution_variants.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include "runners/cuda/builtin/builtin_step.hpp"
 #include "runners/cuda/builtin/integer_variants.hpp"
 #include "runners/cuda/dnn/cudnn_library.hpp"
+#include "runners/cuda/dnn/graph_variants.hpp"
 #include "runners/cuda/exec/index_space.hpp"
 
 namespace plumb::cuda {

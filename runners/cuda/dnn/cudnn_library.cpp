@@ -130,14 +130,14 @@ void CudnnLibrary::load_parts(const fs::path& folder) {
   // only after that.
   try {
     abi::Descriptor device = nullptr;
-    check(calls_.create_descriptor(abi::DescriptorType::kDeviceProperties, &device),
+    check(calls_.create_descriptor(abi::CudnnCalls::DescriptorType::kDeviceProperties, &device),
           "a new descriptor");
     const std::unique_ptr<void, decltype(calls_.destroy_descriptor)> owner(
         device, calls_.destroy_descriptor);
     constexpr std::string_view kEmpty = "{}";
     check(calls_.set_attribute(device,
-                               abi::Attribute::kDeviceJson,
-                               abi::ValueType::kChar,
+                               abi::CudnnCalls::Attribute::kDeviceJson,
+                               abi::CudnnCalls::ValueType::kChar,
                                kEmpty.size(),
                                kEmpty.data()),
           "an attribute");

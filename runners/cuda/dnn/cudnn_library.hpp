@@ -69,7 +69,7 @@ class CudnnHandle {
   /// Creates the handle. Throws CudnnRefusal.
   explicit CudnnHandle(const CudnnLibrary& library);
 
-  [[nodiscard]] abi::CudnnHandle get() const { return handle_.get(); }
+  [[nodiscard]] abi::DnnHandle get() const { return handle_.get(); }
   [[nodiscard]] const CudnnLibrary& library() const { return library_; }
 
   /// Makes calls with the handle go into a stream. Throws CudnnRefusal.

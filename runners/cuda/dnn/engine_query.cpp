@@ -9,10 +9,9 @@
 
 #include "harness/base/error.hpp"
 #include "harness/results/engine_choice.hpp"
-#include "runners/cuda/dnn/attention_variants.hpp"
-#include "runners/cuda/dnn/convolution_variants.hpp"
 #include "runners/cuda/dnn/cudnn_library.hpp"
 #include "runners/cuda/dnn/engine_search.hpp"
+#include "runners/cuda/dnn/graph_variants.hpp"
 #include "runners/cuda/dnn/norm_variants.hpp"
 #include "runners/cuda/dnn/operation_graph.hpp"
 #include "runners/cuda/exec/index_space.hpp"
@@ -80,8 +79,9 @@ TensorGraph product_graph(const model::LayerSpec& spec) {
 
 namespace {
 
-using abi::Attribute;
-using abi::DescriptorType;
+using Attribute = abi::CudnnCalls::Attribute;
+using DescriptorType = abi::CudnnCalls::DescriptorType;
+using HeuristicMode = abi::CudnnCalls::HeuristicMode;
 
 Descriptor device_properties(const CudnnLibrary& library, const std::string& json) {
   try {
@@ -181,11 +181,11 @@ results::EngineOffer EngineQuery::offer(const model::LayerSpec& spec,
   try {
     const OperationGraph operations = operation_graph(library_, graph, handle_);
     result.engines = operations.graph.integer(Attribute::kGraphEngineCount);
-    result.rankings.push_back(ranking(operations.graph, "A", abi::HeuristicMode::kA, until));
+    result.rankings.push_back(ranking(operations.graph, "A", HeuristicMode::kA, until));
     // FALLBACK takes ten times as long as A, and matters only if A gave no engine that may be used.
     if (results::chosen_engine(spec, result) == nullptr) {
       result.rankings.push_back(
-          ranking(operations.graph, "FALLBACK", abi::HeuristicMode::kFallback, until));
+          ranking(operations.graph, "FALLBACK", HeuristicMode::kFallback, until));
     }
   } catch (const CudnnRefusal& refusal) {
     result.refusal = refusal.what();
@@ -195,7 +195,7 @@ results::EngineOffer EngineQuery::offer(const model::LayerSpec& spec,
 
 results::EngineRanking EngineQuery::ranking(const Descriptor& operations,
                                             const char* name,
-                                            abi::HeuristicMode mode,
+                                            HeuristicMode mode,
                                             const model::LayerSpec* spec) const {
   results::EngineRanking result{.heuristic = name, .configurations = {}, .refusal = {}};
   try {

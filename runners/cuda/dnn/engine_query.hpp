@@ -46,7 +46,7 @@ class EngineQuery {
   /// Ends behind the first choice for `spec`, unless that is null.
   [[nodiscard]] results::EngineRanking ranking(const Descriptor& operations,
                                                const char* name,
-                                               abi::HeuristicMode mode,
+                                               abi::CudnnCalls::HeuristicMode mode,
                                                const model::LayerSpec* spec) const;
   [[nodiscard]] results::EngineConfiguration configuration(const Descriptor& descriptor) const;
 
@@ -55,7 +55,7 @@ class EngineQuery {
   const CudnnLibrary& library_;
   std::string device_;
   std::optional<Descriptor> properties_;
-  abi::CudnnHandle handle_ = nullptr;
+  abi::DnnHandle handle_ = nullptr;
 };
 
 }  // namespace plumb::cuda

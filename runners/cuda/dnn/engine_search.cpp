@@ -17,10 +17,10 @@
 namespace plumb::cuda {
 namespace {
 
-using abi::Attribute;
-using abi::DescriptorType;
-using abi::HeuristicMode;
-using abi::ValueType;
+using Attribute = abi::CudnnCalls::Attribute;
+using DescriptorType = abi::CudnnCalls::DescriptorType;
+using HeuristicMode = abi::CudnnCalls::HeuristicMode;
+using ValueType = abi::CudnnCalls::ValueType;
 
 constexpr std::array<std::string_view, 44> kKnobs{"SPLIT_K",
                                                   "SWIZZLE",
@@ -235,7 +235,7 @@ results::Attributes engine_attributes(const results::EngineConfiguration& config
 void add_plan(results::Attributes& attributes, const Descriptor& plan) {
   std::string text;
   try {
-    text = plan.text(abi::Attribute::kPlanJson);
+    text = plan.text(Attribute::kPlanJson);
   } catch (const CudnnRefusal& refusal) {
     attributes["plan_missing"] = refusal.what();
     return;

@@ -14,7 +14,7 @@ namespace plumb::cuda {
 /// GPU for which engines are searched: one described by properties, or the handle's.
 struct EngineTarget {
   const Descriptor* properties = nullptr;  ///< null: the handle's
-  abi::CudnnHandle handle = nullptr;
+  abi::DnnHandle handle = nullptr;
 };
 
 /// Engine with its knobs, as cuDNN offers it to execute a graph.
@@ -30,7 +30,7 @@ struct FoundEngine {
 /// Lists the configurations that one heuristic gives, best first. Throws CudnnRefusal.
 [[nodiscard]] std::vector<Descriptor> ask_heuristic(const CudnnLibrary& library,
                                                     const Descriptor& graph,
-                                                    abi::HeuristicMode mode,
+                                                    abi::CudnnCalls::HeuristicMode mode,
                                                     const EngineTarget& target);
 
 /// Lists all engines that cuDNN has for a graph. Heuristic A's list stands first, best first. Then

@@ -16,8 +16,8 @@
 namespace plumb::cuda {
 namespace {
 
-using abi::Attribute;
-using abi::DescriptorType;
+using Attribute = abi::CudnnCalls::Attribute;
+using DescriptorType = abi::CudnnCalls::DescriptorType;
 
 /// Graph in Plumbline's form and in cuDNN's. No configuration of the graph outlives it.
 struct AskedGraph {

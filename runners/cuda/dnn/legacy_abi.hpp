@@ -24,20 +24,20 @@ inline constexpr int kLegacyImplicitPrecomputedGemm = 1;
 inline constexpr int kLegacyDataAlgorithms = 6;
 inline constexpr int kLegacyWeightsAlgorithms = 7;
 /// Values of cudnnPoolingMode_t.
-enum class LegacyPool : int {
+enum class LegacyPoolMode : int {
   kMax = 0,
   kAverageWithPads = 1,
   kAverageWithoutPads = 2,
   kMaxDeterministic = 3,
 };
 /// Values of cudnnSoftmaxAlgorithm_t.
-enum class LegacySoftmax : int { kFast = 0, kAccurate = 1, kLog = 2 };
+enum class LegacySoftmaxAlgorithm : int { kFast = 0, kAccurate = 1, kLog = 2 };
 inline constexpr int kLegacySoftmaxOverChannels = 1;
 inline constexpr int kLegacyResponseOverChannels = 0;
 inline constexpr int kLegacyBatchNormSpatial = 1;
 inline constexpr int kLegacyPropagateNan = 1;
 /// Values of cudnnActivationMode_t.
-enum class LegacyActivation : int {
+enum class LegacyActivationMode : int {
   kSigmoid = 0,
   kRelu = 1,
   kTanh = 2,
@@ -53,7 +53,7 @@ enum class LegacyOperation : int { kAdd = 0, kMultiply = 1, kMin = 2, kMax = 3 }
 struct LegacyCalls {
   using Create = int (*)(LegacyDescriptor*);
   using Destroy = int (*)(LegacyDescriptor);
-  using Apply = int (*)(CudnnHandle,
+  using Apply = int (*)(DnnHandle,
                         LegacyDescriptor,
                         const void*,
                         LegacyDescriptor,
@@ -62,7 +62,7 @@ struct LegacyCalls {
                         LegacyDescriptor,
                         void*);
   /// Call of a convolution, or of its gradient by its data or its weights.
-  using Convolve = int (*)(CudnnHandle,
+  using Convolve = int (*)(DnnHandle,
                            const void*,
                            LegacyDescriptor,
                            const void*,
@@ -75,7 +75,7 @@ struct LegacyCalls {
                            const void*,
                            LegacyDescriptor,
                            void*);
-  using Workspace = int (*)(CudnnHandle,
+  using Workspace = int (*)(DnnHandle,
                             LegacyDescriptor,
                             LegacyDescriptor,
                             LegacyDescriptor,
@@ -83,7 +83,7 @@ struct LegacyCalls {
                             int,
                             std::size_t*);
   /// Call of a gradient that reads what was given to a function and what came out of it.
-  using ApplyBackward = int (*)(CudnnHandle,
+  using ApplyBackward = int (*)(DnnHandle,
                                 LegacyDescriptor,
                                 const void*,
                                 LegacyDescriptor,
@@ -111,7 +111,7 @@ struct LegacyCalls {
       nullptr;
   Workspace convolution_workspace = nullptr;
   Convolve convolution = nullptr;
-  int (*fused_convolution)(CudnnHandle,
+  int (*fused_convolution)(DnnHandle,
                            const void*,
                            LegacyDescriptor,
                            const void*,
@@ -131,12 +131,12 @@ struct LegacyCalls {
                            void*) = nullptr;
   Create create_pool = nullptr;
   Destroy destroy_pool = nullptr;
-  int (*set_pool)(LegacyDescriptor, LegacyPool, int, int, const int*, const int*, const int*) =
+  int (*set_pool)(LegacyDescriptor, LegacyPoolMode, int, int, const int*, const int*, const int*) =
       nullptr;
   int (*pool_extents)(LegacyDescriptor, LegacyDescriptor, int, int*) = nullptr;
   Apply pool = nullptr;
-  int (*softmax)(CudnnHandle,
-                 LegacySoftmax,
+  int (*softmax)(DnnHandle,
+                 LegacySoftmaxAlgorithm,
                  int,
                  const void*,
                  LegacyDescriptor,
@@ -147,7 +147,7 @@ struct LegacyCalls {
   Create create_response = nullptr;
   Destroy destroy_response = nullptr;
   int (*set_response)(LegacyDescriptor, unsigned, double, double, double) = nullptr;
-  int (*response)(CudnnHandle,
+  int (*response)(DnnHandle,
                   LegacyDescriptor,
                   int,
                   const void*,
@@ -156,7 +156,7 @@ struct LegacyCalls {
                   const void*,
                   LegacyDescriptor,
                   void*) = nullptr;
-  int (*batch_norm)(CudnnHandle,
+  int (*batch_norm)(DnnHandle,
                     int,
                     const void*,
                     const void*,
@@ -172,12 +172,12 @@ struct LegacyCalls {
                     double) = nullptr;
   Create create_activation = nullptr;
   Destroy destroy_activation = nullptr;
-  int (*set_activation)(LegacyDescriptor, LegacyActivation, int, double) = nullptr;
+  int (*set_activation)(LegacyDescriptor, LegacyActivationMode, int, double) = nullptr;
   Apply activation = nullptr;
   Create create_operation = nullptr;
   Destroy destroy_operation = nullptr;
   int (*set_operation)(LegacyDescriptor, LegacyOperation, Type, int) = nullptr;
-  int (*operation)(CudnnHandle,
+  int (*operation)(DnnHandle,
                    LegacyDescriptor,
                    const void*,
                    LegacyDescriptor,
@@ -192,7 +192,7 @@ struct LegacyCalls {
   Convolve convolution_data = nullptr;
   Workspace weights_workspace = nullptr;
   Convolve convolution_weights = nullptr;
-  int (*convolution_bias)(CudnnHandle,
+  int (*convolution_bias)(DnnHandle,
                           const void*,
                           LegacyDescriptor,
                           const void*,
@@ -201,8 +201,8 @@ struct LegacyCalls {
                           void*) = nullptr;
   ApplyBackward pool_backward = nullptr;
   ApplyBackward activation_backward = nullptr;
-  int (*softmax_backward)(CudnnHandle,
-                          LegacySoftmax,
+  int (*softmax_backward)(DnnHandle,
+                          LegacySoftmaxAlgorithm,
                           int,
                           const void*,
                           LegacyDescriptor,

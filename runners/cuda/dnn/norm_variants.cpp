@@ -48,7 +48,7 @@ class Builder {
     return added;
   }
 
-  TensorGraph finished(GraphOperation operation) {
+  TensorGraph finished(TensorGraph::Operation operation) {
     graph_.operations.push_back(std::move(operation));
     return std::move(graph_);
   }

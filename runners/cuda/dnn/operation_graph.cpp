@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kLongestList = 10'000;
 constexpr std::int64_t kLongestText = std::int64_t{1} << 20;
 
-OwnedDescriptor new_descriptor(const CudnnLibrary& library, abi::DescriptorType type) {
+OwnedDescriptor new_descriptor(const CudnnLibrary& library, abi::CudnnCalls::DescriptorType type) {
   abi::Descriptor handle = nullptr;
   library.check(library.calls().create_descriptor(type, &handle), "a new descriptor");
   return {handle, library.calls().destroy_descriptor};
@@ -23,84 +23,80 @@ OwnedDescriptor new_descriptor(const CudnnLibrary& library, abi::DescriptorType 
 
 }  // namespace
 
-Descriptor::Descriptor(const CudnnLibrary& library, abi::DescriptorType type)
+Descriptor::Descriptor(const CudnnLibrary& library, abi::CudnnCalls::DescriptorType type)
     : library_(&library), handle_(new_descriptor(library, type)) {}
 
-void Descriptor::set_raw(abi::Attribute name,
-                         abi::ValueType type,
-                         std::size_t count,
-                         const void* values) {
+void Descriptor::set_raw(Attribute name, ValueType type, std::size_t count, const void* values) {
   library_->check(
       library_->calls().set_attribute(get(), name, type, static_cast<std::int64_t>(count), values),
       "an attribute");
 }
 
-void Descriptor::set(abi::Attribute name, std::span<const std::int64_t> values) {
-  set_raw(name, abi::ValueType::kInt64, values.size(), values.data());
+void Descriptor::set(Attribute name, std::span<const std::int64_t> values) {
+  set_raw(name, ValueType::kInt64, values.size(), values.data());
 }
-void Descriptor::set(abi::Attribute name, float value) {
-  set_raw(name, abi::ValueType::kFloat, 1, &value);
+void Descriptor::set(Attribute name, float value) {
+  set_raw(name, ValueType::kFloat, 1, &value);
 }
-void Descriptor::set(abi::Attribute name, double value) {
-  set_raw(name, abi::ValueType::kDouble, 1, &value);
+void Descriptor::set(Attribute name, double value) {
+  set_raw(name, ValueType::kDouble, 1, &value);
 }
-void Descriptor::set_flag(abi::Attribute name, bool value) {
-  set_raw(name, abi::ValueType::kBoolean, 1, &value);
+void Descriptor::set_flag(Attribute name, bool value) {
+  set_raw(name, ValueType::kBoolean, 1, &value);
 }
-void Descriptor::set_enumerator(abi::Attribute name, abi::ValueType type, int value) {
+void Descriptor::set_enumerator(Attribute name, ValueType type, int value) {
   set_raw(name, type, 1, &value);
 }
-void Descriptor::set_handle(abi::Attribute name, abi::CudnnHandle handle) {
-  set_raw(name, abi::ValueType::kHandle, 1, &handle);
+void Descriptor::set_handle(Attribute name, abi::DnnHandle handle) {
+  set_raw(name, ValueType::kHandle, 1, &handle);
 }
-void Descriptor::set_pointers(abi::Attribute name, std::span<void* const> addresses) {
-  set_raw(name, abi::ValueType::kVoidPointer, addresses.size(), addresses.data());
+void Descriptor::set_pointers(Attribute name, std::span<void* const> addresses) {
+  set_raw(name, ValueType::kVoidPointer, addresses.size(), addresses.data());
 }
-void Descriptor::set_text(abi::Attribute name, std::string_view text) {
-  set_raw(name, abi::ValueType::kChar, text.size(), text.data());
+void Descriptor::set_text(Attribute name, std::string_view text) {
+  set_raw(name, ValueType::kChar, text.size(), text.data());
 }
-void Descriptor::set(abi::Attribute name, const Descriptor& value) {
+void Descriptor::set(Attribute name, const Descriptor& value) {
   const abi::Descriptor handle = value.get();
-  set_raw(name, abi::ValueType::kDescriptor, 1, &handle);
+  set_raw(name, ValueType::kDescriptor, 1, &handle);
 }
-void Descriptor::set(abi::Attribute name, std::span<const Descriptor> values) {
+void Descriptor::set(Attribute name, std::span<const Descriptor> values) {
   std::vector<abi::Descriptor> handles;
   for (const Descriptor& value : values) {
     handles.push_back(value.get());
   }
-  set_raw(name, abi::ValueType::kDescriptor, handles.size(), handles.data());
+  set_raw(name, ValueType::kDescriptor, handles.size(), handles.data());
 }
 
 void Descriptor::finish(const char* what) {
   library_->check(library_->calls().finalize(get()), what);
 }
 
-std::int64_t Descriptor::count(abi::Attribute name, abi::ValueType type) const {
+std::int64_t Descriptor::count(Attribute name, ValueType type) const {
   std::int64_t result = 0;
   library_->check(library_->calls().get_attribute(get(), name, type, 0, &result, nullptr),
                   "a count");
   return std::clamp<std::int64_t>(
-      result, 0, type == abi::ValueType::kChar ? kLongestText : kLongestList);
+      result, 0, type == ValueType::kChar ? kLongestText : kLongestList);
 }
 
-std::int64_t Descriptor::integer(abi::Attribute name) const {
+std::int64_t Descriptor::integer(Attribute name) const {
   std::int64_t value = 0;
   std::int64_t got = 0;
-  library_->check(
-      library_->calls().get_attribute(get(), name, abi::ValueType::kInt64, 1, &got, &value),
-      "a number");
+  library_->check(library_->calls().get_attribute(get(), name, ValueType::kInt64, 1, &got, &value),
+                  "a number");
   return value;
 }
 
-std::optional<std::int64_t> Descriptor::small_integer(abi::Attribute name) const {
+std::optional<std::int64_t> Descriptor::small_integer(Attribute name) const {
   std::int32_t value = 0;
   std::int64_t got = 0;
   const int status =
-      library_->calls().get_attribute(get(), name, abi::ValueType::kInt32, 1, &got, &value);
+      library_->calls().get_attribute(get(), name, ValueType::kInt32, 1, &got, &value);
   return status == abi::kSuccess && got == 1 ? std::optional<std::int64_t>(value) : std::nullopt;
 }
 
-int Descriptor::enumerator(abi::Attribute name, abi::ValueType type) const {
+int Descriptor::enumerator(Attribute name, ValueType type) const {
   int value = 0;
   std::int64_t got = 0;
   library_->check(library_->calls().get_attribute(get(), name, type, 1, &got, &value),
@@ -108,7 +104,7 @@ int Descriptor::enumerator(abi::Attribute name, abi::ValueType type) const {
   return value;
 }
 
-std::vector<int> Descriptor::enumerators(abi::Attribute name, abi::ValueType type) const {
+std::vector<int> Descriptor::enumerators(Attribute name, ValueType type) const {
   std::vector<int> values(static_cast<std::size_t>(count(name, type)));
   std::int64_t got = 0;
   if (!values.empty()) {
@@ -122,13 +118,13 @@ std::vector<int> Descriptor::enumerators(abi::Attribute name, abi::ValueType typ
   return values;
 }
 
-std::string Descriptor::text(abi::Attribute name) const {
-  std::string result(static_cast<std::size_t>(count(name, abi::ValueType::kChar)), '\0');
+std::string Descriptor::text(Attribute name) const {
+  std::string result(static_cast<std::size_t>(count(name, ValueType::kChar)), '\0');
   std::int64_t got = 0;
   if (!result.empty()) {
     library_->check(library_->calls().get_attribute(get(),
                                                     name,
-                                                    abi::ValueType::kChar,
+                                                    ValueType::kChar,
                                                     static_cast<std::int64_t>(result.size()),
                                                     &got,
                                                     result.data()),
@@ -138,10 +134,10 @@ std::string Descriptor::text(abi::Attribute name) const {
   return result;
 }
 
-std::vector<Descriptor> Descriptor::descriptors(abi::Attribute name,
-                                                abi::DescriptorType type,
+std::vector<Descriptor> Descriptor::descriptors(Attribute name,
+                                                abi::CudnnCalls::DescriptorType type,
                                                 std::optional<std::int64_t> most) const {
-  const std::int64_t room = most ? *most : count(name, abi::ValueType::kDescriptor);
+  const std::int64_t room = most ? *most : count(name, ValueType::kDescriptor);
   std::vector<Descriptor> result;
   std::vector<abi::Descriptor> handles;
   for (std::int64_t index = 0; index < room; ++index) {
@@ -151,7 +147,7 @@ std::vector<Descriptor> Descriptor::descriptors(abi::Attribute name,
   std::int64_t got = 0;
   if (room > 0) {
     library_->check(library_->calls().get_attribute(
-                        get(), name, abi::ValueType::kDescriptor, room, &got, handles.data()),
+                        get(), name, ValueType::kDescriptor, room, &got, handles.data()),
                     "descriptors");
   }
   result.erase(result.begin() + std::clamp<std::int64_t>(got, 0, room), result.end());
@@ -160,9 +156,9 @@ std::vector<Descriptor> Descriptor::descriptors(abi::Attribute name,
 
 namespace {
 
-using abi::Attribute;
-using abi::DescriptorType;
-using abi::ValueType;
+using Attribute = abi::CudnnCalls::Attribute;
+using DescriptorType = abi::CudnnCalls::DescriptorType;
+using ValueType = abi::CudnnCalls::ValueType;
 
 constexpr std::int64_t kAlignment = 16;  // bytes; of every allocation on a device
 
@@ -304,12 +300,12 @@ class Assembly {
     for (const GraphTensor& value : graph.tensors) {
       tensors_.push_back(tensor(library, value, static_cast<std::int64_t>(tensors_.size()) + 1));
     }
-    for (const GraphOperation& operation : graph.operations) {
+    for (const TensorGraph::Operation& operation : graph.operations) {
       std::visit([this](const auto& value) { add(value); }, operation);
     }
   }
 
-  OperationGraph finished(abi::CudnnHandle handle) {
+  OperationGraph finished(abi::DnnHandle handle) {
     OperationGraph result{std::move(parts_), Descriptor(library_, DescriptorType::kOperationGraph)};
     if (handle != nullptr) {
       result.graph.set_handle(Attribute::kGraphHandle, handle);
@@ -425,7 +421,7 @@ class Assembly {
 
 OperationGraph operation_graph(const CudnnLibrary& library,
                                const TensorGraph& graph,
-                               abi::CudnnHandle handle) {
+                               abi::DnnHandle handle) {
   return Assembly(library, graph).finished(handle);
 }
 

@@ -48,17 +48,17 @@ struct RecurrentCalls {
              std::uint32_t flags) = nullptr;
   Create create_dropout = nullptr;
   Destroy destroy_dropout = nullptr;
-  int (*set_dropout)(LegacyDescriptor, CudnnHandle, float, void*, std::size_t, unsigned long long) =
+  int (*set_dropout)(LegacyDescriptor, DnnHandle, float, void*, std::size_t, unsigned long long) =
       nullptr;
   Create create_data = nullptr;
   Destroy destroy_data = nullptr;
   int (*set_data)(LegacyDescriptor, Type, RecurrentLayout, int, int, int, const int*, void*) =
       nullptr;
-  int (*build_dynamic)(CudnnHandle, LegacyDescriptor, int) = nullptr;
+  int (*build_dynamic)(DnnHandle, LegacyDescriptor, int) = nullptr;
   int (*temporary_sizes)(
-      CudnnHandle, LegacyDescriptor, int, LegacyDescriptor, std::size_t*, std::size_t*) = nullptr;
-  int (*weight_bytes)(CudnnHandle, LegacyDescriptor, std::size_t*) = nullptr;
-  int (*weight_place)(CudnnHandle,
+      DnnHandle, LegacyDescriptor, int, LegacyDescriptor, std::size_t*, std::size_t*) = nullptr;
+  int (*weight_bytes)(DnnHandle, LegacyDescriptor, std::size_t*) = nullptr;
+  int (*weight_place)(DnnHandle,
                       LegacyDescriptor,
                       std::int32_t layer,
                       std::size_t,
@@ -68,7 +68,7 @@ struct RecurrentCalls {
                       void**,
                       LegacyDescriptor,
                       void**) = nullptr;
-  int (*forward)(CudnnHandle,
+  int (*forward)(DnnHandle,
                  LegacyDescriptor,
                  int mode,
                  const std::int32_t*,

@@ -68,7 +68,7 @@ struct MatmulOperation {
 /// Reduction along the axes that are 1 in the output. Where the output has fewer heads, each joins
 /// as many consecutive heads of the input.
 struct ReductionOperation {
-  abi::Reduction reduction = abi::Reduction::kAdd;
+  abi::CudnnCalls::Reduction reduction = abi::CudnnCalls::Reduction::kAdd;
   std::size_t input = 0;
   std::size_t output = 0;
 };
@@ -114,21 +114,21 @@ struct NormGradientOperation {
   std::size_t bias_gradient = 0;
 };
 
-using GraphOperation = std::variant<ConvolutionOperation,
-                                    PointwiseOperation,
-                                    MatmulOperation,
-                                    ReductionOperation,
-                                    ResampleOperation,
-                                    ReshapeOperation,
-                                    NormOperation,
-                                    NormGradientOperation>;
-
 /// Layer as one of cuDNN's operation graphs. The operations are in order. Each works on tensors
 /// that are operands or that an earlier operation has made. It computes in f32 unless it says
 /// otherwise. The graph is a value and needs no library.
 struct TensorGraph {
+  using Operation = std::variant<ConvolutionOperation,
+                                 PointwiseOperation,
+                                 MatmulOperation,
+                                 ReductionOperation,
+                                 ResampleOperation,
+                                 ReshapeOperation,
+                                 NormOperation,
+                                 NormGradientOperation>;
+
   std::vector<GraphTensor> tensors;  ///< a tensor's id is its index plus one
-  std::vector<GraphOperation> operations;
+  std::vector<Operation> operations;
 };
 
 }  // namespace plumb::cuda

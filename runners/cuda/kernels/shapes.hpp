@@ -63,7 +63,7 @@ struct AttentionShape {
   double softcap;  // 0: none
 };
 
-constexpr int kMaxSteps = 4;  // unary functions of a chain (steps.cuh)
+constexpr int kMaxSteps = 4;  // unary functions of a chain (integers.cuh)
 
 /// Parameters of the unary functions in a chain.
 struct StepParameters {

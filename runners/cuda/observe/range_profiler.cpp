@@ -28,7 +28,7 @@ void* begin(const ProfilerLibrary& library,
   return params.host;
 }
 
-void end(const abi::MetricHostCalls& calls, void* host) {
+void end_host(const abi::MetricHostCalls& calls, void* host) {
   abi::HostEndParams params;
   params.host = host;
   static_cast<void>(calls.end(&params));
@@ -55,13 +55,13 @@ MetricHost::MetricHost(const ProfilerLibrary& library,
     library_.check(add(calls_, host_, names()), "choosing metrics");
     configure();
   } catch (const Error&) {
-    end(calls_, host_);
+    end_host(calls_, host_);
     throw;
   }
 }
 
 MetricHost::~MetricHost() {
-  end(calls_, host_);
+  end_host(calls_, host_);
 }
 
 void MetricHost::configure() {
@@ -116,7 +116,7 @@ bool has_metric(const ProfilerLibrary& library,
   const abi::MetricHostCalls calls = find_calls(library);
   void* const host = begin(library, calls, chip);
   const bool there = add(calls, host, {metric.c_str()}) == abi::kProfilerSuccess;
-  end(calls, host);
+  end_host(calls, host);
   return there;
 }
 

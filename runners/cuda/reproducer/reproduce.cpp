@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/cuda/reproducer/reproduce.hpp"
 
 #include <fmt/format.h>
 
@@ -15,8 +14,7 @@
 #include "harness/model/key/product_kind.hpp"
 #include "runners/cuda/blas/lt_product.hpp"
 #include "runners/cuda/builtin/integer_variants.hpp"
-#include "runners/cuda/dnn/attention_variants.hpp"
-#include "runners/cuda/dnn/convolution_variants.hpp"
+#include "runners/cuda/dnn/graph_variants.hpp"
 #include "runners/cuda/dnn/legacy/recurrent_problem.hpp"
 #include "runners/cuda/dnn/legacy/recurrent_variants.hpp"
 #include "runners/cuda/dnn/norm_variants.hpp"

@@ -186,7 +186,7 @@ std::string graph_text(std::size_t number, const TensorGraph& graph) {
     source += fmt::format("      {},\n", tensor_text(tensor));
   }
   source += "  });\n";
-  for (const GraphOperation& operation : graph.operations) {
+  for (const TensorGraph::Operation& operation : graph.operations) {
     source += std::visit(
         [](const auto& value) { return fmt::format("  builder.{};\n", text(value)); }, operation);
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/results/measurement.hpp"
+#include "harness/worker/protocol/requests.hpp"
 #include "runners/cuda/blas/gemm_problem.hpp"
 #include "runners/cuda/dnn/tensor_graph.hpp"
 
@@ -51,5 +52,14 @@ struct ProductVariant {
 /// attribute "algorithm" or, where there is none, the heuristic's first.
 [[nodiscard]] std::string product_source(const ReproducerTitle& title,
                                          const std::vector<ProductVariant>& variants);
+
+/// Writes the standalone program of a request's rows, by one library. That is cuDNN's graph API for
+/// convolutions, attention and normalisations, its call for recurrent layers, or cuBLASLt for
+/// products. Each engine has its plan's JSON with it, if the row has it. What built-in kernels do
+/// before or after is left out, and the instructions say so. It needs neither a library nor a GPU.
+/// `library` names version and GPU for people. Throws Error{kUser} if no row is of these libraries,
+/// or none has a time.
+[[nodiscard]] worker::Reproducer reproduce(const worker::ReproducerRequest& request,
+                                           const std::string& library);
 
 }  // namespace plumb::cuda

@@ -77,7 +77,9 @@ class Verifier {
   /// does for contradicting shapes. If there is no reference, verify() reports it.
   Verifier(const model::LayerSpec& spec,
            std::span<const model::Tensor> operands,
-           const VerifyOptions& options = {});
+           const VerifyOptions& options);
+  Verifier(const model::LayerSpec& spec, std::span<const model::Tensor> operands)
+      : Verifier(spec, operands, VerifyOptions{}) {}
 
   /// Compares a program's outputs, dense and in the key's types, with the reference. NaN and
   /// infinities must be where the reference has them.

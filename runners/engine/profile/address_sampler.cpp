@@ -18,7 +18,7 @@
 #include <string>
 
 #include "harness/base/error.hpp"
-#include "runners/engine/profile/kernel_samples.hpp"
+#include "runners/engine/profile/sample_source.hpp"
 #include "runners/engine/profile/signalled_samples.hpp"
 
 namespace plumb::engine {

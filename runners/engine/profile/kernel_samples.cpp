@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/profile/kernel_samples.hpp"
+#include "runners/engine/profile/sample_source.hpp"
 
 #include <fmt/format.h>
 #include <linux/perf_event.h>

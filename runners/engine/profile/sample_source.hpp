@@ -5,9 +5,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "harness/results/profile/sampled_profile.hpp"
+#include "harness/worker/protocol/step_mark.hpp"
 
 namespace plumb::engine {
 
@@ -41,5 +43,15 @@ class SampleSource {
   /// Returns the number of samples for which there was no room.
   [[nodiscard]] virtual std::uint64_t lost() const = 0;
 };
+
+/// Opens a source of samples that the kernel takes of each of the threads (perf_event_open).
+///
+/// The kernel writes address and time into a ring of its own, without a signal. `step` keeps when
+/// steps begin, and the two are joined by time. Each start uses the next of a few periods, which
+/// are drawn within ±25 %. Throws Error{kEnvironment} with the system's reason.
+[[nodiscard]] std::unique_ptr<SampleSource> open_kernel_samples(results::SamplingClock clock,
+                                                                const std::vector<pid_t>& threads,
+                                                                const SamplerOptions& options,
+                                                                worker::StepMark& step);
 
 }  // namespace plumb::engine

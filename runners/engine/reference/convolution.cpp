@@ -4,7 +4,6 @@
 
 #include "harness/model/key/training_layers.hpp"
 #include "runners/engine/number_formats.hpp"
-#include "runners/engine/reference/matrix_panel.hpp"
 #include "runners/engine/reference/operators.hpp"
 #include "runners/engine/reference/product_shapes.hpp"
 

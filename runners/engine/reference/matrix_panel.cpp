@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/reference/matrix_panel.hpp"
 
 #include <algorithm>
 #include <array>

@@ -8,7 +8,6 @@
 #include "harness/model/key/sequence_shapes.hpp"
 #include "harness/model/key/spec_check.hpp"
 #include "runners/engine/random_stream.hpp"
-#include "runners/engine/reference/matrix_panel.hpp"
 #include "runners/engine/reference/operators.hpp"
 
 namespace plumb::engine::reference {

@@ -58,7 +58,9 @@ struct BackendServiceOptions {
 class BackendService final : public worker::WorkerService {
  public:
   /// Keeps a reference to the backend.
-  explicit BackendService(worker::Backend& backend, BackendServiceOptions options = {});
+  BackendService(worker::Backend& backend, BackendServiceOptions options);
+  explicit BackendService(worker::Backend& backend)
+      : BackendService(backend, BackendServiceOptions{}) {}
 
   /// Returns the backend's description with facts about the measurement here. These are the timer,
   /// the harness overhead and the cache size.

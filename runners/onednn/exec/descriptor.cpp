@@ -224,11 +224,12 @@ void set_deterministic(const dnnl::primitive_attr& attributes) {
 
 /// Makes the forms of operands that numpy's rule broadcasts to a result. Operands of the result's
 /// size have its layout.
-OperandForms broadcast_forms(const dnnl::memory::dims& result, Layout layout) {
+PostOperations::OperandForms broadcast_forms(const dnnl::memory::dims& result, Layout layout) {
   return [=](const model::TensorType& type) {
     const dnnl::memory::dims dims = padded_to_rank(type.dims, result.size());
     const dnnl::memory::desc view = dense(type.dtype, dims);
-    return OperandForm{dims == result ? activation(type.dtype, dims, layout) : view, view};
+    return PostOperations::OperandForm{dims == result ? activation(type.dtype, dims, layout) : view,
+                                       view};
   };
 }
 

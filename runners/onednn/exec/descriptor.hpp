@@ -71,15 +71,15 @@ struct EltwiseAlgorithm {
 /// Fuses the epilogue of a batch normalisation. Throws Unsupported if it is more than a relu.
 void fuse_relu(const model::LayerSpec& spec, dnnl::primitive_attr& attributes);
 
-/// Form in which a post-operation reads an operand, and the operand's layout in memory.
-struct OperandForm {
-  dnnl::memory::desc read;
-  dnnl::memory::desc view;
-};
-using OperandForms = std::function<OperandForm(const model::TensorType& type)>;
-
 /// Epilogue as post-operations, with the operands that they read.
 struct PostOperations {
+  /// Form in which a post-operation reads an operand, and the operand's layout in memory.
+  struct OperandForm {
+    dnnl::memory::desc read;
+    dnnl::memory::desc view;
+  };
+  using OperandForms = std::function<OperandForm(const model::TensorType& type)>;
+
   dnnl::post_ops list;
   std::vector<Argument> arguments;
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string_view>
 
 #include "harness/model/key/layer_spec.hpp"
@@ -99,15 +98,6 @@ void adapt_loss_scale(const model::LayerSpec& spec, const Device& device, Builde
 void select_where(const model::LayerSpec& spec, const Device& device, BuilderList& list);
 void fold_reduce(const model::LayerSpec& spec, const Device& device, BuilderList& list);
 void find_extreme(const model::LayerSpec& spec, const Device& device, BuilderList& list);
-
-/// One row of the table of operators: the library's function, and the built-in kernel. The kernel
-/// serves where the library has nothing, or only reference code.
-struct LayerFamily {
-  std::string_view op;
-  BuilderFunction library;  ///< null: the library has nothing of the kind
-  BuilderFunction own;      ///< null: no built-in kernel
-};
-[[nodiscard]] std::span<const LayerFamily> layer_families();
 
 /// Collects all variants of a layer: the library's and, where these are none or only reference
 /// code, the built-in kernel. Throws Unsupported with the reason if there is no variant.

@@ -256,7 +256,7 @@ class ModelPlanner final
     dnnl::primitive_attr attributes;
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     const dnnl::reorder::primitive_desc description(
-        device_.engine, from, device_.engine, to, attributes);
+        device_, from, device_, to, attributes);
     PrimitiveStep step;
     step.primitive = make_primitive(description, planned().plan);
     step.arguments = {{DNNL_ARG_FROM, source, from, 0}, {DNNL_ARG_TO, result, to, 0}};

@@ -14,9 +14,7 @@
 namespace plumb::onednn {
 
 /// Device on which layers run.
-struct Device {
-  dnnl::engine engine;
-};
+using Device = dnnl::engine;
 
 /// Builder of one variant of a layer.
 struct VariantBuilder {

@@ -9,7 +9,6 @@
 
 #include "runners/onednn/exec/layers.hpp"
 #include "runners/onednn/kernels/builtin_kernel.hpp"
-#include "runners/onednn/kernels/unary_functions.hpp"
 
 namespace plumb::onednn {
 namespace {

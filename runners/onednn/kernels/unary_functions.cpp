@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/onednn/kernels/unary_functions.hpp"
+#include "runners/onednn/kernels/builtin_kernel.hpp"
 
 #include <algorithm>
 #include <cmath>

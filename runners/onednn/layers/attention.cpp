@@ -106,7 +106,7 @@ class Composition {
       dnnl::primitive_attr attributes;
       attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
       const dnnl::reorder::primitive_desc description(
-          device_.engine, source, device_.engine, part, attributes);
+          device_, source, device_, part, attributes);
       const auto offset = static_cast<std::size_t>(start * numbers * model::element_bytes(type));
       add_step(description,
                {{DNNL_ARG_FROM, from, source, 0}, {DNNL_ARG_TO, target, part, offset}});
@@ -262,7 +262,7 @@ class Composition {
     for (std::size_t i = 0; form_.mask_apart && i < masks_.size(); ++i) {
       dnnl_primitive_desc_t made = nullptr;
       dnnl::error::wrap_c_api(dnnl_binary_primitive_desc_create(&made,
-                                                                device_.engine.get(),
+                                                                device_.get(),
                                                                 dnnl_binary_add,
                                                                 scores_.get(),
                                                                 masks_[i].view.get(),
@@ -288,7 +288,7 @@ class Composition {
     dnnl_primitive_desc_t made = nullptr;
     dnnl::error::wrap_c_api(
         dnnl_softmax_forward_primitive_desc_create(&made,
-                                                   device_.engine.get(),
+                                                   device_.get(),
                                                    dnnl_forward_inference,
                                                    dnnl_softmax_accurate,
                                                    scores_.get(),
@@ -352,7 +352,7 @@ class Composition {
     dnnl_primitive_desc_t made = nullptr;
     dnnl::error::wrap_c_api(
         dnnl_matmul_primitive_desc_create(
-            &made, device_.engine.get(), a.get(), b.get(), nullptr, c.get(), attributes.get()),
+            &made, device_.get(), a.get(), b.get(), nullptr, c.get(), attributes.get()),
         "cannot make a product");
     return Description(made);
   }

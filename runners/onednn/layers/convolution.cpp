@@ -205,7 +205,7 @@ void offer_all(const model::LayerSpec& spec,
     for (const Algorithm& algorithm : algorithms) {
       dnnl_primitive_desc_t first = nullptr;
       const dnnl_status_t status = create(&first,
-                                          device.engine.get(),
+                                          device.get(),
                                           dnnl_forward_inference,
                                           algorithm.kind,
                                           source.get(),
@@ -293,7 +293,7 @@ dnnl::primitive_desc_base forward_description(const model::LayerSpec& forward,
   dnnl_primitive_desc_t made = nullptr;
   const dnnl_status_t status =
       dnnl_convolution_forward_primitive_desc_create(&made,
-                                                     device.engine.get(),
+                                                     device.get(),
                                                      dnnl_forward_training,
                                                      algorithm.kind,
                                                      source.get(),
@@ -405,7 +405,7 @@ void offer_convolution_data_gradient(const model::LayerSpec& spec,
                   dnnl_primitive_desc_t first = nullptr;
                   const dnnl_status_t status =
                       dnnl_convolution_backward_data_primitive_desc_create(&first,
-                                                                           device.engine.get(),
+                                                                           device.get(),
                                                                            algorithm.kind,
                                                                            source.get(),
                                                                            weights.get(),
@@ -455,7 +455,7 @@ void offer_convolution_weights_gradient(const model::LayerSpec& spec,
         dnnl_primitive_desc_t first = nullptr;
         const dnnl_status_t status =
             dnnl_convolution_backward_weights_primitive_desc_create(&first,
-                                                                    device.engine.get(),
+                                                                    device.get(),
                                                                     algorithm.kind,
                                                                     source.get(),
                                                                     weights.get(),

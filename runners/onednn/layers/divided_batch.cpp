@@ -140,7 +140,7 @@ class DividedPlan {
     const dnnl::memory::desc layout = plan_.buffers[sum].layout;
     dnnl_primitive_desc_t made = nullptr;
     dnnl::error::wrap_c_api(dnnl_binary_primitive_desc_create(&made,
-                                                              device_.engine.get(),
+                                                              device_.get(),
                                                               dnnl_binary_add,
                                                               layout.get(),
                                                               layout.get(),

@@ -70,7 +70,7 @@ void offer_eltwise(const model::LayerSpec& spec, const Device& device, BuilderLi
   arguments.insert(arguments.end(), posts.arguments.begin(), posts.arguments.end());
   dnnl_primitive_desc_t first = nullptr;
   const dnnl_status_t status = dnnl_eltwise_forward_primitive_desc_create(&first,
-                                                                          device.engine.get(),
+                                                                          device.get(),
                                                                           dnnl_forward_inference,
                                                                           function->kind,
                                                                           dense(x).get(),
@@ -97,7 +97,7 @@ void offer_prelu(const model::LayerSpec& spec, const Device& device, BuilderList
     const auto result = activation(y.dtype, y.dims, layout);
     dnnl_primitive_desc_t first = nullptr;
     const dnnl_status_t status = dnnl_prelu_forward_primitive_desc_create(&first,
-                                                                          device.engine.get(),
+                                                                          device.get(),
                                                                           dnnl_forward_inference,
                                                                           source.get(),
                                                                           weights.get(),
@@ -153,7 +153,7 @@ void offer_binary(const model::LayerSpec& spec, const Device& device, BuilderLis
     arguments.insert(arguments.end(), posts.arguments.begin(), posts.arguments.end());
     dnnl_primitive_desc_t first = nullptr;
     const dnnl_status_t status = dnnl_binary_primitive_desc_create(&first,
-                                                                   device.engine.get(),
+                                                                   device.get(),
                                                                    *kind,
                                                                    first_operand.get(),
                                                                    second_operand.get(),
@@ -185,7 +185,7 @@ void offer_sum(const model::LayerSpec& spec, const Device& device, BuilderList& 
   const dnnl::primitive_attr attributes = make_attributes(spec);
   dnnl_primitive_desc_t first = nullptr;
   const dnnl_status_t status = dnnl_sum_primitive_desc_create(&first,
-                                                              device.engine.get(),
+                                                              device.get(),
                                                               dense(y).get(),
                                                               static_cast<int>(handles.size()),
                                                               scales.data(),
@@ -221,7 +221,7 @@ void offer_softmax(const model::LayerSpec& spec, const Device& device, BuilderLi
   dnnl_primitive_desc_t first = nullptr;
   const dnnl_status_t status = dnnl_softmax_forward_primitive_desc_create(
       &first,
-      device.engine.get(),
+      device.get(),
       dnnl_forward_inference,
       spec.integer("log") != 0 ? dnnl_softmax_log : dnnl_softmax_accurate,
       source.get(),
@@ -261,7 +261,7 @@ void offer_erf_gradient(const model::LayerSpec& spec, const Device& device, Buil
   arguments.insert(arguments.end(), posts.arguments.begin(), posts.arguments.end());
   dnnl_primitive_desc_t first = nullptr;
   const dnnl_status_t status = dnnl_binary_primitive_desc_create(&first,
-                                                                 device.engine.get(),
+                                                                 device.get(),
                                                                  dnnl_binary_mul,
                                                                  data.get(),
                                                                  data.get(),
@@ -288,7 +288,7 @@ void offer_eltwise_gradient(const model::LayerSpec& spec, const Device& device, 
   const dnnl::primitive_attr attributes = make_attributes(spec);
   dnnl_primitive_desc_t forward = nullptr;
   const dnnl_status_t made = dnnl_eltwise_forward_primitive_desc_create(&forward,
-                                                                        device.engine.get(),
+                                                                        device.get(),
                                                                         dnnl_forward_training,
                                                                         function->kind,
                                                                         data.get(),
@@ -299,7 +299,7 @@ void offer_eltwise_gradient(const model::LayerSpec& spec, const Device& device, 
   const dnnl::primitive_desc_base hint = forward_hint(made, forward);
   dnnl_primitive_desc_t first = nullptr;
   const dnnl_status_t status = dnnl_eltwise_backward_primitive_desc_create(&first,
-                                                                           device.engine.get(),
+                                                                           device.get(),
                                                                            function->kind,
                                                                            result.get(),
                                                                            gradient.get(),
@@ -338,7 +338,7 @@ void offer_softmax_gradient(const model::LayerSpec& spec, const Device& device, 
   const dnnl::primitive_attr attributes = make_attributes(spec);
   dnnl_primitive_desc_t forward = nullptr;
   const dnnl_status_t made = dnnl_softmax_forward_primitive_desc_create(&forward,
-                                                                        device.engine.get(),
+                                                                        device.get(),
                                                                         dnnl_forward_training,
                                                                         kind,
                                                                         data.get(),
@@ -348,7 +348,7 @@ void offer_softmax_gradient(const model::LayerSpec& spec, const Device& device, 
   const dnnl::primitive_desc_base hint = forward_hint(made, forward);
   dnnl_primitive_desc_t first = nullptr;
   const dnnl_status_t status = dnnl_softmax_backward_primitive_desc_create(&first,
-                                                                           device.engine.get(),
+                                                                           device.get(),
                                                                            kind,
                                                                            result.get(),
                                                                            gradient.get(),

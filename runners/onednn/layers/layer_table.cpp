@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -15,7 +16,14 @@
 namespace plumb::onednn {
 namespace {
 
-// The library's function, and the built-in kernel for where it has nothing or only reference code.
+/// One row of the table of operators: the library's function, and the built-in kernel. The kernel
+/// serves where the library has nothing, or only reference code.
+struct LayerFamily {
+  std::string_view op;
+  BuilderFunction library;  ///< null: the library has nothing of the kind
+  BuilderFunction own;      ///< null: no built-in kernel
+};
+
 constexpr std::array kFamilies = std::to_array<LayerFamily>({
     {"conv", offer_convolution, nullptr},
     {"conv_transpose", offer_deconvolution, nullptr},
@@ -190,10 +198,6 @@ void check_math(const model::LayerSpec& spec) {
 }
 
 }  // namespace
-
-std::span<const LayerFamily> layer_families() {
-  return kFamilies;
-}
 
 BuilderList collect_builders(const model::LayerSpec& spec, const Device& device) {
   check_math(spec);

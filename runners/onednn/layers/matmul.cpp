@@ -60,7 +60,7 @@ PostOperations make_posts(const model::LayerSpec& spec, const RowProduct& produc
   PostOperations posts;
   posts.append_epilogue(spec, [&](const model::TensorType& type) {
     const dnnl::memory::desc form = operand_view(type, product, view);
-    return OperandForm{form, form};
+    return PostOperations::OperandForm{form, form};
   });
   return posts;
 }
@@ -92,7 +92,7 @@ void offer_as_inner_product(const model::LayerSpec& spec,
   dnnl_primitive_desc_t first = nullptr;
   const dnnl_status_t status =
       dnnl_inner_product_forward_primitive_desc_create(&first,
-                                                       device.engine.get(),
+                                                       device.get(),
                                                        dnnl_forward_inference,
                                                        source.get(),
                                                        any(type, extents).get(),
@@ -121,7 +121,7 @@ void offer_as_convolution(const model::LayerSpec& spec,
   dnnl_primitive_desc_t first = nullptr;
   const dnnl_status_t status =
       dnnl_convolution_forward_primitive_desc_create(&first,
-                                                     device.engine.get(),
+                                                     device.get(),
                                                      dnnl_forward_inference,
                                                      dnnl_convolution_direct,
                                                      source.get(),
@@ -234,7 +234,7 @@ void offer_matmuls(const model::LayerSpec& spec,
     dnnl_primitive_desc_t first = nullptr;
     const dnnl_status_t status =
         dnnl_matmul_primitive_desc_create(&first,
-                                          device.engine.get(),
+                                          device.get(),
                                           source.get(),
                                           weights.get(),
                                           product.bias ? bias.get() : nullptr,
@@ -271,7 +271,7 @@ void offer_inner_products(const model::LayerSpec& spec,
     dnnl_primitive_desc_t first = nullptr;
     const dnnl_status_t status =
         dnnl_inner_product_forward_primitive_desc_create(&first,
-                                                         device.engine.get(),
+                                                         device.get(),
                                                          dnnl_forward_inference,
                                                          source.get(),
                                                          weights.get(),

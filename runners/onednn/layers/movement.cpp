@@ -59,8 +59,8 @@ void add_reorders(const model::LayerSpec& spec,
   std::vector<dnnl::primitive_desc_base> descriptions;
   std::set<std::string> names;
   for (const Part& part : parts) {
-    descriptions.push_back(dnnl::reorder::primitive_desc(
-        device.engine, part.from, device.engine, part.to, attributes));
+    descriptions.push_back(
+        dnnl::reorder::primitive_desc(device, part.from, device, part.to, attributes));
     names.insert(descriptions.back().impl_info_str());
   }
   VariantBuilder builder;
@@ -202,7 +202,7 @@ void offer_concat(const model::LayerSpec& spec, const Device& device, BuilderLis
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     dnnl_primitive_desc_t first = nullptr;
     const dnnl_status_t status = dnnl_concat_primitive_desc_create(&first,
-                                                                   device.engine.get(),
+                                                                   device.get(),
                                                                    result.get(),
                                                                    static_cast<int>(handles.size()),
                                                                    static_cast<int>(axis),
@@ -285,7 +285,7 @@ void offer_reorders(const model::LayerSpec& spec,
     const auto to = activation(y.dtype, dims, way.to);
     dnnl_primitive_desc_t first = nullptr;
     const dnnl_status_t status = dnnl_reorder_primitive_desc_create(
-        &first, from.get(), device.engine.get(), to.get(), device.engine.get(), attributes.get());
+        &first, from.get(), device.get(), to.get(), device.get(), attributes.get());
     std::vector<Argument> arguments{input(spec, DNNL_ARG_FROM, 0, dense(x)),
                                     output(DNNL_ARG_TO, 0, dense(y))};
     const std::size_t before = arguments.size();

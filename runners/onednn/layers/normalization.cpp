@@ -51,7 +51,7 @@ void offer_channel_scaling(const model::LayerSpec& spec, const Device& device, B
   channel_dims[1] = x.dims[1];
   const auto of_channels = dense(model::DataType::kF32, channel_dims);
   const auto channel_form = [&](const model::TensorType& /*type*/) {
-    return OperandForm{of_channels, of_channels};
+    return PostOperations::OperandForm{of_channels, of_channels};
   };
   const std::vector<Pack> packs{
       inverse_deviations(static_cast<std::size_t>(x.dims[1]), spec.real("epsilon"))};
@@ -72,7 +72,7 @@ void offer_channel_scaling(const model::LayerSpec& spec, const Device& device, B
     const auto result = activation(y.dtype, y.dims, layout);
     dnnl_primitive_desc_t first = nullptr;
     const dnnl_status_t status = dnnl_binary_primitive_desc_create(&first,
-                                                                   device.engine.get(),
+                                                                   device.get(),
                                                                    dnnl_binary_sub,
                                                                    source.get(),
                                                                    of_channels.get(),
@@ -129,7 +129,7 @@ void offer_batch_norm(const model::LayerSpec& spec, const Device& device, Builde
     dnnl_primitive_desc_t first = nullptr;
     const dnnl_status_t status = dnnl_batch_normalization_forward_primitive_desc_create(
         &first,
-        device.engine.get(),
+        device.get(),
         dnnl_forward_inference,
         source.get(),
         result.get(),
@@ -173,7 +173,7 @@ void offer_layer_norm(const model::LayerSpec& spec, const Device& device, Builde
   dnnl_primitive_desc_t first = nullptr;
   const dnnl_status_t status = dnnl_layer_normalization_forward_primitive_desc_create(
       &first,
-      device.engine.get(),
+      device.get(),
       dnnl_forward_inference,
       source.get(),
       result.get(),
@@ -204,7 +204,7 @@ void offer_lrn(const model::LayerSpec& spec, const Device& device, BuilderList& 
     dnnl_primitive_desc_t first = nullptr;
     const dnnl_status_t status =
         dnnl_lrn_forward_primitive_desc_create(&first,
-                                               device.engine.get(),
+                                               device.get(),
                                                dnnl_forward_inference,
                                                dnnl_lrn_across_channels,
                                                source.get(),
@@ -286,7 +286,7 @@ void offer_batch_norm_training(const model::LayerSpec& spec,
     dnnl_primitive_desc_t first = nullptr;
     const dnnl_status_t status = dnnl_batch_normalization_forward_primitive_desc_create(
         &first,
-        device.engine.get(),
+        device.get(),
         dnnl_forward_training,
         source.get(),
         result.get(),
@@ -322,7 +322,7 @@ void offer_batch_norm_gradient(const model::LayerSpec& spec,
     dnnl_primitive_desc_t forward = nullptr;
     const dnnl_status_t made =
         dnnl_batch_normalization_forward_primitive_desc_create(&forward,
-                                                               device.engine.get(),
+                                                               device.get(),
                                                                dnnl_forward_training,
                                                                source.get(),
                                                                source.get(),
@@ -333,7 +333,7 @@ void offer_batch_norm_gradient(const model::LayerSpec& spec,
     dnnl_primitive_desc_t first = nullptr;
     const dnnl_status_t status =
         dnnl_batch_normalization_backward_primitive_desc_create(&first,
-                                                                device.engine.get(),
+                                                                device.get(),
                                                                 dnnl_backward,
                                                                 result.get(),
                                                                 gradient.get(),
@@ -373,7 +373,7 @@ void offer_layer_norm_gradient(const model::LayerSpec& spec,
   dnnl_primitive_desc_t forward = nullptr;
   const dnnl_status_t made =
       dnnl_layer_normalization_forward_primitive_desc_create(&forward,
-                                                             device.engine.get(),
+                                                             device.get(),
                                                              dnnl_forward_training,
                                                              source.get(),
                                                              source.get(),
@@ -385,7 +385,7 @@ void offer_layer_norm_gradient(const model::LayerSpec& spec,
   dnnl_primitive_desc_t first = nullptr;
   const dnnl_status_t status =
       dnnl_layer_normalization_backward_primitive_desc_create(&first,
-                                                              device.engine.get(),
+                                                              device.get(),
                                                               dnnl_backward,
                                                               result.get(),
                                                               gradient.get(),

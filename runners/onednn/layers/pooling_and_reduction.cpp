@@ -74,7 +74,7 @@ void offer_pooling(const model::LayerSpec& spec,
     attributes.set_post_ops(posts.list);
     dnnl_primitive_desc_t first = nullptr;
     const dnnl_status_t status = dnnl_pooling_forward_primitive_desc_create(&first,
-                                                                            device.engine.get(),
+                                                                            device.get(),
                                                                             dnnl_forward_inference,
                                                                             kind,
                                                                             source.get(),
@@ -100,7 +100,7 @@ dnnl::primitive_desc_base training_pool(const model::LayerSpec& forward,
   const dnnl::primitive_attr attributes = make_attributes(forward);
   dnnl_primitive_desc_t made = nullptr;
   const dnnl_status_t status = dnnl_pooling_forward_primitive_desc_create(&made,
-                                                                          device.engine.get(),
+                                                                          device.get(),
                                                                           dnnl_forward_training,
                                                                           kind,
                                                                           source.get(),
@@ -176,7 +176,7 @@ void offer_pool_gradient(const model::LayerSpec& spec,
     dnnl_primitive_desc_t first = nullptr;
     const dnnl_status_t status =
         dnnl_pooling_backward_primitive_desc_create(&first,
-                                                    device.engine.get(),
+                                                    device.get(),
                                                     kind,
                                                     result.get(),
                                                     gradient.get(),
@@ -306,7 +306,7 @@ void offer_resampling(const model::LayerSpec& spec, const Device& device, Builde
     dnnl_primitive_desc_t first = nullptr;
     const dnnl_status_t status = dnnl_resampling_forward_primitive_desc_create(
         &first,
-        device.engine.get(),
+        device.get(),
         dnnl_forward_inference,
         spec.text("mode") == "nearest" ? dnnl_resampling_nearest : dnnl_resampling_linear,
         nullptr,
@@ -385,7 +385,7 @@ void offer_reduction(const model::LayerSpec& spec, const Device& device, Builder
   arguments.insert(arguments.end(), posts.arguments.begin(), posts.arguments.end());
   dnnl_primitive_desc_t first = nullptr;
   const dnnl_status_t status = dnnl_reduction_primitive_desc_create(&first,
-                                                                    device.engine.get(),
+                                                                    device.get(),
                                                                     row.kind,
                                                                     dense(x).get(),
                                                                     result.get(),

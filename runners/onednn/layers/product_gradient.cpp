@@ -238,7 +238,7 @@ void offer_inner_product_gradient(const model::LayerSpec& spec,
     dnnl_primitive_desc_t forward = nullptr;
     const dnnl_status_t made =
         dnnl_inner_product_forward_primitive_desc_create(&forward,
-                                                         device.engine.get(),
+                                                         device.get(),
                                                          dnnl_forward_training,
                                                          described(x).get(),
                                                          any(x.dtype, extents).get(),
@@ -251,7 +251,7 @@ void offer_inner_product_gradient(const model::LayerSpec& spec,
       dnnl_primitive_desc_t first = nullptr;
       const dnnl_status_t status =
           dnnl_inner_product_backward_weights_primitive_desc_create(&first,
-                                                                    device.engine.get(),
+                                                                    device.get(),
                                                                     described(x).get(),
                                                                     result.get(),
                                                                     bias.get(),

@@ -312,7 +312,7 @@ dnnl_status_t create(const model::LayerSpec& spec,
                      dnnl_primitive_desc_t* first) {
   const dnnl::primitive_attr attributes = make_attributes(spec);
   const dnnl_rnn_direction_t direction = direction_of(spec.text("direction"));
-  dnnl_engine_t engine = device.engine.get();
+  dnnl_engine_t engine = device.get();
   if (spec.op == "lstm") {
     return dnnl_lstm_forward_primitive_desc_create(first,
                                                    engine,
@@ -390,7 +390,7 @@ void offer_recurrent(const model::LayerSpec& spec, const Device& device, Builder
     const Recurrent layer = Builder(spec, free).build();
     dnnl_primitive_desc_t first = nullptr;
     const dnnl_status_t status = create(spec, layer, device, &first);
-    const auto finish = [spec, layer, engine = device.engine](ExecutionPlan& plan) {
+    const auto finish = [spec, layer, engine = device](ExecutionPlan& plan) {
       view_sequence(spec, layer.shape, plan.buffers[layer.y_argument]);
       pack_operands(spec, layer, engine, plan);
     };

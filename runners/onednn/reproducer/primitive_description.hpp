@@ -6,9 +6,10 @@
 #include <oneapi/dnnl/dnnl_debug.h>
 
 #include <algorithm>
-#include <oneapi/dnnl/dnnl.hpp>
 #include <string>
 #include <vector>
+
+#include <oneapi/dnnl/dnnl.hpp>
 
 namespace plumb::onednn {
 
@@ -35,7 +36,7 @@ struct LeftToLibrary {
 /// Description of a primitive: what it was made of, read from the library's own descriptor.
 class PrimitiveDescription {
  public:
-  explicit PrimitiveDescription(const dnnl::primitive& primitive, LeftToLibrary left = {})
+  PrimitiveDescription(const dnnl::primitive& primitive, LeftToLibrary left)
       : left_(left) {
     dnnl::error::wrap_c_api(dnnl_primitive_get_primitive_desc(primitive.get(), &handle_),
                             "a primitive without a descriptor");
@@ -148,5 +149,20 @@ struct GradientText {
 
 /// Writes the text of a gradient. Throws Error{kUser} for a kind that is not covered.
 [[nodiscard]] GradientText gradient_text(const PrimitiveDescription& description);
+
+/// Writes the C++ statements that describe a primitive as it was made.
+///
+/// They define `attributes` and then `description`. The layouts that the library chose are asked
+/// for by name. Where that finds nothing, they are left to the library as they were. Throws
+/// Error{kUser} for a kind that is not covered, with the kinds that are.
+[[nodiscard]] std::string primitive_text(const dnnl::primitive& primitive,
+                                         bool deterministic,
+                                         LeftToLibrary left);
+
+/// Names the C++ class of a primitive, such as "dnnl::matmul". Throws as primitive_text() does.
+[[nodiscard]] std::string class_text(const dnnl::primitive& primitive);
+
+/// Names an argument as the C interface does, such as "DNNL_ARG_SRC"; a number if it has no name.
+[[nodiscard]] std::string argument_text(int index);
 
 }  // namespace plumb::onednn

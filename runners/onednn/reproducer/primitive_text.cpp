@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/onednn/reproducer/primitive_text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -253,7 +252,7 @@ std::string attributes_text(const PrimitiveDescription& description, bool determ
 }  // namespace
 
 std::string class_text(const dnnl::primitive& primitive) {
-  const PrimitiveDescription description(primitive);
+  const PrimitiveDescription description(primitive, LeftToLibrary{});
   return fmt::format("dnnl::{}",
                      description.is_backward() ? gradient_text(description).name
                                                : std::string(kind_of(description).name));

@@ -26,7 +26,6 @@
 #include "runners/onednn/exec/plan_program.hpp"
 #include "runners/onednn/reproducer/frame.hpp"
 #include "runners/onednn/reproducer/primitive_description.hpp"
-#include "runners/onednn/reproducer/primitive_text.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -292,7 +291,7 @@ worker::Reproducer reproduce(const worker::ReproducerRequest& request,
               "the variant '{}' has no time to reproduce: {}", row.variant, row.outcome.reason));
     }
     const VariantBuilder& builder = offer_named(builders, row.variant);
-    PlanProgram program(device.engine, source.spec, builder.build(), request.seed);
+    PlanProgram program(device, source.spec, builder.build(), request.seed);
     program.bind(0, operands, false);
     program.enqueue(0);
     program.synchronize();

@@ -14,9 +14,9 @@ namespace plumb::stand_in {
 namespace {
 
 namespace abi = cuda::abi;
-using abi::Attribute;
-using abi::DescriptorType;
-using abi::ValueType;
+using Attribute = abi::CudnnCalls::Attribute;
+using DescriptorType = abi::CudnnCalls::DescriptorType;
+using ValueType = abi::CudnnCalls::ValueType;
 
 constexpr std::int64_t kEngines = 2;
 constexpr std::size_t kWorkspace = 4096;
@@ -133,7 +133,8 @@ int read(
       return give<std::int64_t>(room, count, to, {kEngines});
     case Attribute::kHeuristicResults: {
       std::vector<DnnDescriptor> list;
-      if (one.number<abi::HeuristicMode>(Attribute::kHeuristicMode) == abi::HeuristicMode::kA) {
+      if (one.number<abi::CudnnCalls::HeuristicMode>(Attribute::kHeuristicMode) ==
+          abi::CudnnCalls::HeuristicMode::kA) {
         for (std::int64_t engine = 0; engine < kEngines; ++engine) {
           list.push_back(made(one, DescriptorType::kEngineConfiguration, engine));
         }

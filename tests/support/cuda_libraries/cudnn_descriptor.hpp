@@ -24,22 +24,24 @@ struct DnnPlan;
 /// One descriptor of cuDNN's graph interface: what was set, and whether it is finalized.
 struct DnnDescriptor {
   struct Value {
-    cuda::abi::ValueType type{};
+    cuda::abi::CudnnCalls::ValueType type{};
     std::int64_t count = 0;
     std::vector<std::byte> bytes;
     std::vector<std::shared_ptr<const DnnDescriptor>> parts;
   };
 
-  cuda::abi::DescriptorType type{};
+  cuda::abi::CudnnCalls::DescriptorType type{};
   bool finalized = false;
-  std::map<cuda::abi::Attribute, Value> values;
+  std::map<cuda::abi::CudnnCalls::Attribute, Value> values;
   std::shared_ptr<const DnnPlan> plan;
   std::int64_t engine = 0;
 
-  [[nodiscard]] bool has(cuda::abi::Attribute name) const { return values.contains(name); }
+  [[nodiscard]] bool has(cuda::abi::CudnnCalls::Attribute name) const {
+    return values.contains(name);
+  }
   /// Returns numbers that were set as `Number`s. Throws std::out_of_range if they were not.
   template <typename Number>
-  [[nodiscard]] std::vector<Number> numbers(cuda::abi::Attribute name) const {
+  [[nodiscard]] std::vector<Number> numbers(cuda::abi::CudnnCalls::Attribute name) const {
     const Value& value = values.at(name);
     std::vector<Number> list;
     for (std::size_t i = 0; i < value.bytes.size(); i += sizeof(Number)) {
@@ -50,10 +52,10 @@ struct DnnDescriptor {
     return list;
   }
   template <typename Number>
-  [[nodiscard]] Number number(cuda::abi::Attribute name) const {
+  [[nodiscard]] Number number(cuda::abi::CudnnCalls::Attribute name) const {
     return numbers<Number>(name).at(0);
   }
-  [[nodiscard]] const DnnDescriptor& part(cuda::abi::Attribute name) const {
+  [[nodiscard]] const DnnDescriptor& part(cuda::abi::CudnnCalls::Attribute name) const {
     return *values.at(name).parts.at(0);
   }
 };

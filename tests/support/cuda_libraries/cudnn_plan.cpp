@@ -13,8 +13,8 @@
 namespace plumb::stand_in {
 namespace {
 
-using cuda::abi::Attribute;
-using cuda::abi::DescriptorType;
+using Attribute = cuda::abi::CudnnCalls::Attribute;
+using DescriptorType = cuda::abi::CudnnCalls::DescriptorType;
 
 model::DataType data_type(cuda::abi::Type type) {
   switch (type) {
@@ -115,7 +115,7 @@ class Reader {
       case DescriptorType::kReductionOperation:
         plan_->graph.operations.emplace_back(cuda::ReductionOperation{
             operation.part(Attribute::kReductionDescription)
-                .number<cuda::abi::Reduction>(Attribute::kReductionOperator),
+                .number<cuda::abi::CudnnCalls::Reduction>(Attribute::kReductionOperator),
             tensor(operation, Attribute::kReductionInput),
             result(operation, Attribute::kReductionOutput)});
         break;

@@ -4,7 +4,7 @@
 
 #include <variant>
 
-#include "runners/cuda/dnn/convolution_variants.hpp"
+#include "runners/cuda/dnn/graph_variants.hpp"
 #include "runners/cuda/exec/index_space.hpp"
 
 namespace plumb::cuda {

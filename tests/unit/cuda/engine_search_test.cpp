@@ -14,10 +14,9 @@
 
 #include "harness/base/error.hpp"
 #include "harness/results/engine_choice.hpp"
-#include "runners/cuda/blas/blas_variants.hpp"
 #include "runners/cuda/blas/cublas_library.hpp"
-#include "runners/cuda/dnn/attention_variants.hpp"
-#include "runners/cuda/dnn/convolution_variants.hpp"
+#include "runners/cuda/blas/lt_product.hpp"
+#include "runners/cuda/dnn/graph_variants.hpp"
 #include "runners/cuda/dnn/norm_variants.hpp"
 #include "tests/unit/cuda/attention_keys.hpp"
 #include "tests/unit/cuda/vendor_memory.hpp"
@@ -40,8 +39,8 @@ std::optional<CudnnLibrary> toolkit() {
 Descriptor h200(const CudnnLibrary& library) {
   std::stringstream text;
   text << std::ifstream(PLUMB_TEST_GPUS "/H200.json").rdbuf();
-  Descriptor properties(library, abi::DescriptorType::kDeviceProperties);
-  properties.set_text(abi::Attribute::kDeviceJson,
+  Descriptor properties(library, abi::CudnnCalls::DescriptorType::kDeviceProperties);
+  properties.set_text(abi::CudnnCalls::Attribute::kDeviceJson,
                       nlohmann::json::parse(text.str()).at("properties").dump());
   properties.finish("a device");
   return properties;
@@ -68,7 +67,8 @@ TEST(EngineSearch, lists_each_engine_with_its_knobs_once) {
   EXPECT_GT(found.size(), ranked) << "engines that no heuristic names, with default knobs";
   EXPECT_TRUE(found.front().ranked);
   const Descriptor plan = execution_plan(*library, found.front().configuration, target);
-  EXPECT_EQ(plan.integer(abi::Attribute::kPlanWorkspace), found.front().facts.workspace->value);
+  EXPECT_EQ(plan.integer(abi::CudnnCalls::Attribute::kPlanWorkspace),
+            found.front().facts.workspace->value);
 }
 
 TEST(EngineAttributes, are_what_cudnn_says_of_engine_and_plan) {
@@ -130,7 +130,7 @@ TEST_P(BackwardConvolutions, have_engines_and_plans_in_both_layouts) {
       kept += 1;
       if (kept == 1) {
         const Descriptor plan = execution_plan(*library, engine.configuration, target);
-        EXPECT_GT(plan.text(abi::Attribute::kPlanJson).size(), 100U);
+        EXPECT_GT(plan.text(abi::CudnnCalls::Attribute::kPlanJson).size(), 100U);
       }
     }
     EXPECT_GT(kept, 0U) << form.text;
@@ -181,7 +181,7 @@ TEST(ConvolutionsOfIntegers, have_an_engine_of_their_own_with_channels_last) {
     std::size_t& count = plans.emplace_back(0);
     for (const FoundEngine& engine : find_engines(*library, graph, target)) {
       const Descriptor plan = execution_plan(*library, engine.configuration, target);
-      count += plan.text(abi::Attribute::kPlanJson).empty() ? 0U : 1U;
+      count += plan.text(abi::CudnnCalls::Attribute::kPlanJson).empty() ? 0U : 1U;
     }
   }
   EXPECT_THAT(plans, ::testing::ElementsAre(::testing::Ge(2U), ::testing::Ge(1U)))

@@ -70,7 +70,7 @@ class Computation {
         }
       }
     }
-    for (const GraphOperation& operation : form.graph.operations) {
+    for (const TensorGraph::Operation& operation : form.graph.operations) {
       std::visit([this](const auto& value) { run(value); }, operation);
     }
   }
@@ -165,7 +165,7 @@ class Computation {
   }
 
   void run(const ReductionOperation& value) {
-    const bool sum = value.reduction == abi::Reduction::kAdd;
+    const bool sum = value.reduction == abi::CudnnCalls::Reduction::kAdd;
     Memory& output = memories_[value.output];
     output.numbers.assign(output.numbers.size(), sum ? 0.0 : -INFINITY);
     const std::int64_t sharing =

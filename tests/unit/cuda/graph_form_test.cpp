@@ -6,8 +6,6 @@
 
 #include "runners/cuda/builtin/builtin_layer.hpp"
 #include "runners/cuda/device_program.hpp"
-#include "runners/cuda/dnn/attention_variants.hpp"
-#include "runners/cuda/dnn/convolution_variants.hpp"
 #include "runners/cuda/dnn/graph_variants.hpp"
 #include "runners/cuda/dnn/norm_variants.hpp"
 #include "runners/cuda/exec/index_space.hpp"

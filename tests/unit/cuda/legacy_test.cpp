@@ -7,7 +7,7 @@
 
 #include "harness/base/error.hpp"
 #include "runners/cuda/dnn/legacy/legacy_execution.hpp"
-#include "runners/cuda/dnn/legacy/legacy_variants.hpp"
+#include "runners/cuda/dnn/legacy/legacy_problem.hpp"
 #include "runners/cuda/exec/index_space.hpp"
 
 namespace plumb::cuda {
@@ -126,7 +126,7 @@ TEST(Legacy, cudnn_refuses_extents_that_are_not_its_own) {
   if (!library) {
     GTEST_SKIP() << "no cuDNN is here";
   }
-  LegacyCall call = problems_of(convolution("f32", "")).front().call;
+  LegacyCall::Any call = problems_of(convolution("f32", "")).front().call;
   std::get<LegacyConvolution>(call).strides = {1, 1};
   EXPECT_THROW(const LegacyExecution execution(*library, call), Unsupported);
 }

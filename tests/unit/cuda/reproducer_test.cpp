@@ -3,7 +3,7 @@
 
 #include "harness/base/error.hpp"
 #include "runners/cuda/blas/lt_product.hpp"
-#include "runners/cuda/reproducer/reproduce.hpp"
+#include "runners/cuda/reproducer/reproducer_source.hpp"
 
 namespace plumb::cuda {
 namespace {

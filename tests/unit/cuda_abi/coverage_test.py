@@ -39,7 +39,7 @@ def stated(text):
             yield f"{name}::{enumerator}", rf"\b{name}::{enumerator}\b"
     for constant in set(re.findall(r"^inline constexpr \S+ (k\w+) =", text, re.MULTILINE)) - OWN:
         yield constant, rf"(?<!:)\b{constant}\b"
-    for name, body in re.findall(r"^struct (\w+) \{(.*?)^\};", text, re.DOTALL | re.MULTILINE):
+    for name, body in structures(text):
         for constant in re.findall(r"^  static constexpr \S+ (k\w+) =", body, re.MULTILINE):
             yield f"{name}::{constant}", rf"::{constant}\b"
         if "(*" in body or " Create " in body:
@@ -49,8 +49,17 @@ def stated(text):
                 yield f"{name}.{field}", rf"\b{name}, {field}\b"
 
 
+def structures(text, owner=""):
+    """Yields the name and the body of each structure, and of those in it before it, as if they stood outside."""
+    pattern = re.compile(r"^struct (\w+) \{(.*?)^\};", re.DOTALL | re.MULTILINE)
+    for name, body in pattern.findall(text):
+        inner = re.sub(r"^  ", "", body, flags=re.MULTILINE)
+        yield from structures(inner, f"{owner}{name}::")
+        yield f"{owner}{name}", re.sub(r"^(?=.)", "  ", pattern.sub("", inner), flags=re.MULTILINE)
+
+
 #: Fields that is_sized_as() compares, in all structures that have them.
-SIZED = {(name, field) for text in abi_headers().values() for name in re.findall(r"^struct (\w+) \{", text, re.MULTILINE) for field in ("bytes", "reserved")
+SIZED = {(name, field) for text in abi_headers().values() for name, _ in structures(text) for field in ("bytes", "reserved")
          if f"is_sized_as<{name}, " in (HERE / "profiler_abi_test.cpp").read_text()}
 
 

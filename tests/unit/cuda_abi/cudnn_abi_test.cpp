@@ -12,6 +12,12 @@
 
 namespace plumb::cuda::abi {
 
+using Attribute = CudnnCalls::Attribute;
+using DescriptorType = CudnnCalls::DescriptorType;
+using HeuristicMode = CudnnCalls::HeuristicMode;
+using Reduction = CudnnCalls::Reduction;
+using ValueType = CudnnCalls::ValueType;
+
 template <>
 inline constexpr bool kStandsFor<DescriptorType, cudnnBackendDescriptorType_t> = true;
 template <>

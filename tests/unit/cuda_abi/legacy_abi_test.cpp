@@ -22,11 +22,11 @@ inline constexpr bool kStandsFor<LegacyFormat, cudnnTensorFormat_t> = true;
 template <>
 inline constexpr bool kStandsFor<LegacyMath, cudnnMathType_t> = true;
 template <>
-inline constexpr bool kStandsFor<LegacyPool, cudnnPoolingMode_t> = true;
+inline constexpr bool kStandsFor<LegacyPoolMode, cudnnPoolingMode_t> = true;
 template <>
-inline constexpr bool kStandsFor<LegacySoftmax, cudnnSoftmaxAlgorithm_t> = true;
+inline constexpr bool kStandsFor<LegacySoftmaxAlgorithm, cudnnSoftmaxAlgorithm_t> = true;
 template <>
-inline constexpr bool kStandsFor<LegacyActivation, cudnnActivationMode_t> = true;
+inline constexpr bool kStandsFor<LegacyActivationMode, cudnnActivationMode_t> = true;
 template <>
 inline constexpr bool kStandsFor<LegacyOperation, cudnnOpTensorOp_t> = true;
 template <>
@@ -118,20 +118,21 @@ static_assert(same(LegacyFormat::kChannelsLast, CUDNN_TENSOR_NHWC));
 static_assert(same(LegacyMath::kDefault, CUDNN_DEFAULT_MATH));
 static_assert(same(LegacyMath::kTensorCores, CUDNN_TENSOR_OP_MATH));
 static_assert(same(LegacyMath::kFma, CUDNN_FMA_MATH));
-static_assert(same(LegacyPool::kMax, CUDNN_POOLING_MAX));
-static_assert(same(LegacyPool::kAverageWithPads, CUDNN_POOLING_AVERAGE_COUNT_INCLUDE_PADDING));
-static_assert(same(LegacyPool::kAverageWithoutPads, CUDNN_POOLING_AVERAGE_COUNT_EXCLUDE_PADDING));
-static_assert(same(LegacyPool::kMaxDeterministic, CUDNN_POOLING_MAX_DETERMINISTIC));
-static_assert(same(LegacySoftmax::kFast, CUDNN_SOFTMAX_FAST));
-static_assert(same(LegacySoftmax::kAccurate, CUDNN_SOFTMAX_ACCURATE));
-static_assert(same(LegacySoftmax::kLog, CUDNN_SOFTMAX_LOG));
-static_assert(same(LegacyActivation::kSigmoid, CUDNN_ACTIVATION_SIGMOID));
-static_assert(same(LegacyActivation::kRelu, CUDNN_ACTIVATION_RELU));
-static_assert(same(LegacyActivation::kTanh, CUDNN_ACTIVATION_TANH));
-static_assert(same(LegacyActivation::kClippedRelu, CUDNN_ACTIVATION_CLIPPED_RELU));
-static_assert(same(LegacyActivation::kElu, CUDNN_ACTIVATION_ELU));
-static_assert(same(LegacyActivation::kIdentity, CUDNN_ACTIVATION_IDENTITY));
-static_assert(same(LegacyActivation::kSwish, CUDNN_ACTIVATION_SWISH));
+static_assert(same(LegacyPoolMode::kMax, CUDNN_POOLING_MAX));
+static_assert(same(LegacyPoolMode::kAverageWithPads, CUDNN_POOLING_AVERAGE_COUNT_INCLUDE_PADDING));
+static_assert(same(LegacyPoolMode::kAverageWithoutPads,
+                   CUDNN_POOLING_AVERAGE_COUNT_EXCLUDE_PADDING));
+static_assert(same(LegacyPoolMode::kMaxDeterministic, CUDNN_POOLING_MAX_DETERMINISTIC));
+static_assert(same(LegacySoftmaxAlgorithm::kFast, CUDNN_SOFTMAX_FAST));
+static_assert(same(LegacySoftmaxAlgorithm::kAccurate, CUDNN_SOFTMAX_ACCURATE));
+static_assert(same(LegacySoftmaxAlgorithm::kLog, CUDNN_SOFTMAX_LOG));
+static_assert(same(LegacyActivationMode::kSigmoid, CUDNN_ACTIVATION_SIGMOID));
+static_assert(same(LegacyActivationMode::kRelu, CUDNN_ACTIVATION_RELU));
+static_assert(same(LegacyActivationMode::kTanh, CUDNN_ACTIVATION_TANH));
+static_assert(same(LegacyActivationMode::kClippedRelu, CUDNN_ACTIVATION_CLIPPED_RELU));
+static_assert(same(LegacyActivationMode::kElu, CUDNN_ACTIVATION_ELU));
+static_assert(same(LegacyActivationMode::kIdentity, CUDNN_ACTIVATION_IDENTITY));
+static_assert(same(LegacyActivationMode::kSwish, CUDNN_ACTIVATION_SWISH));
 static_assert(same(LegacyOperation::kAdd, CUDNN_OP_TENSOR_ADD));
 static_assert(same(LegacyOperation::kMultiply, CUDNN_OP_TENSOR_MUL));
 static_assert(same(LegacyOperation::kMin, CUDNN_OP_TENSOR_MIN));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/reference/matrix_panel.hpp"
+#include "runners/engine/reference/operators.hpp"
 
 #include <gtest/gtest.h>
 

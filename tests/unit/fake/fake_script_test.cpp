@@ -55,7 +55,7 @@ TEST(FakeScript, reads_every_part) {
             (results::Outcome{results::Outcome::Kind::kWrongResult, "differs"}));
   EXPECT_EQ(script.rules[0].log, "look");
   EXPECT_EQ(script.rules[1].match, "*");
-  EXPECT_EQ(script.rules[1].action, Rule::Action::kCrash);
+  EXPECT_EQ(script.rules[1].action, Script::Rule::Action::kCrash);
   EXPECT_EQ(script.rules[1].time, Seconds(0.25));
   EXPECT_EQ(script.rules[1].delay, Seconds(0.5));
   EXPECT_EQ(script.rules[1].hold, "/nowhere");

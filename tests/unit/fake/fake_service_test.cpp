@@ -180,14 +180,14 @@ worker::LoadRequest load_request(loadgen::LoadScenario scenario) {
   return request;
 }
 
-results::ScenarioResult loaded(const worker::LoadRequest& request, const Rule& rule) {
+results::ScenarioResult loaded(const worker::LoadRequest& request, const Script::Rule& rule) {
   Script script = default_script();
   script.rules.push_back(rule);
   return FakeService(script).load(request, [](const worker::LoadProgress&) {});
 }
 
 TEST(FakeService, loads_a_model_the_same_way_every_time) {
-  const Rule rule{.match = "model:sample", .time = Seconds(0.001)};
+  const Script::Rule rule{.match = "model:sample", .time = Seconds(0.001)};
   for (const loadgen::LoadScenario scenario : {loadgen::LoadScenario::kSingleStream,
                                                loadgen::LoadScenario::kMultiStream,
                                                loadgen::LoadScenario::kServer,

@@ -59,7 +59,7 @@ TEST(ParallelBranches, give_the_same_bits_whatever_the_lanes_wait_for) {
     ASSERT_TRUE(model.operands(plain.plan.fused, plan.operands, operands).ok());
     const engine::RandomStream random(seed);
     std::atomic<std::uint64_t> at{0};
-    PlanProgram program(device.engine, interface, std::move(plan.plan), seed, [&](std::size_t) {
+    PlanProgram program(device, interface, std::move(plan.plan), seed, [&](std::size_t) {
       std::this_thread::sleep_for(std::chrono::microseconds(random.below(at++, 300)));
     });
     program.bind(0, operands, false);

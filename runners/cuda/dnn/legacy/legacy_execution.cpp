@@ -28,7 +28,7 @@ void* LegacyInvocation::at(std::size_t buffer) const {
   return abi::address_of(buffers[buffer]);
 }
 
-LegacyExecution::LegacyExecution(const CudnnLibrary& library, LegacyCall call)
+LegacyExecution::LegacyExecution(const CudnnLibrary& library, LegacyCall::Any call)
     : library_(library), calls_(library.legacy_calls()), call_(std::move(call)) {
   require(calls_.set_tensor, "cudnnSetTensorNdDescriptor");
   std::visit([this](const auto& value) { make(value); }, call_);

@@ -12,7 +12,7 @@ namespace plumb::cuda {
 
 /// Handle, algorithm, buffers and workspace with which a call is started.
 struct LegacyInvocation {
-  abi::CudnnHandle handle = nullptr;
+  abi::DnnHandle handle = nullptr;
   int algorithm = 0;                            ///< of a convolution or its gradient
   std::span<const abi::DevicePointer> buffers;  ///< the plan's
   void* workspace = nullptr;
@@ -28,7 +28,7 @@ class LegacyExecution {
  public:
   /// Makes the descriptors. Throws Unsupported if this cuDNN lacks a call, or counts other extents
   /// of the result. Throws CudnnRefusal with cuDNN's message.
-  LegacyExecution(const CudnnLibrary& library, LegacyCall call);
+  LegacyExecution(const CudnnLibrary& library, LegacyCall::Any call);
 
   /// Returns how many bytes of workspace an algorithm of a convolution or its gradient needs. All
   /// other calls need none. Throws CudnnRefusal if the algorithm does not apply to the layer.
@@ -81,7 +81,7 @@ class LegacyExecution {
 
   const CudnnLibrary& library_;
   const abi::LegacyCalls& calls_;
-  LegacyCall call_;
+  LegacyCall::Any call_;
   std::vector<OwnedDescriptor> descriptors_;  // in the order in which make() makes them
 };
 

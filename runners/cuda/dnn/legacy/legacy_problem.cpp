@@ -32,6 +32,29 @@ std::vector<int> with_two_axes(const Dimensions& values, int of_missing_axis) {
   return result;
 }
 
+/// Sliding window in two or three dimensions.
+struct Window {
+  std::vector<int> kernel;
+  std::vector<int> pads;
+  std::vector<int> strides;
+  std::vector<int> dilations;
+};
+
+/// Reads a layer's window, which has the extents `kernel`. Throws Unsupported if pads differ by
+/// side.
+Window read_window(const model::LayerSpec& spec, const Dimensions& kernel) {
+  const Dimensions& pads = spec.integers("pads");
+  const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(pads.size() / 2);
+  const Dimensions before(pads.begin(), middle);
+  if (before != Dimensions(middle, pads.end())) {
+    throw Unsupported("pads that differ by side");
+  }
+  return {with_two_axes(kernel, 1),
+          with_two_axes(before, 0),
+          with_two_axes(spec.integers("strides"), 1),
+          with_two_axes(spec.integers("dilations"), 1)};
+}
+
 }  // namespace
 
 LegacyTensor legacy_tensor(model::DataType type,
@@ -63,22 +86,9 @@ LegacyTensor legacy_result(const model::LayerSpec& spec, TensorLayout layout) {
   return legacy_tensor(result.dtype, result.dims, layout, spec.inputs.size());
 }
 
-LegacyWindow legacy_window(const model::LayerSpec& spec, const Dimensions& kernel) {
-  const Dimensions& pads = spec.integers("pads");
-  const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(pads.size() / 2);
-  const Dimensions before(pads.begin(), middle);
-  if (before != Dimensions(middle, pads.end())) {
-    throw Unsupported("pads that differ by side");
-  }
-  return {with_two_axes(kernel, 1),
-          with_two_axes(before, 0),
-          with_two_axes(spec.integers("strides"), 1),
-          with_two_axes(spec.integers("dilations"), 1)};
-}
-
 std::optional<LegacyActivation> legacy_activation(const std::string& fn,
                                                   const std::vector<double>& parameters) {
-  using Mode = abi::LegacyActivation;
+  using Mode = abi::LegacyActivationMode;
   if (fn == "relu") {
     return LegacyActivation{Mode::kRelu, 0.0};
   }
@@ -131,7 +141,7 @@ bool fuse(LegacyConvolution& call, const model::LayerSpec& spec, TensorLayout la
     ++step;
   }
   if (step != spec.epilogue.end() && step->fn == "relu") {
-    call.activation.mode = abi::LegacyActivation::kRelu;
+    call.activation.mode = abi::LegacyActivationMode::kRelu;
     ++step;
   }
   call.bias = legacy_tensor(
@@ -142,7 +152,7 @@ bool fuse(LegacyConvolution& call, const model::LayerSpec& spec, TensorLayout la
 }  // namespace
 
 LegacyConvolution legacy_convolution(const model::LayerSpec& spec, TensorLayout layout) {
-  const LegacyWindow window = legacy_window(spec, spec.integers("strides"));
+  const Window window = read_window(spec, spec.integers("strides"));
   LegacyConvolution call;
   call.x = legacy_input(spec, 0, layout);
   call.w = legacy_input(spec, 1, layout);
@@ -167,7 +177,7 @@ std::vector<LegacyProblem> legacy_convolutions(const model::LayerSpec& spec) {
     const LegacyConvolution call = legacy_convolution(spec, layout);
     LegacyConvolution fused = call;
     if (fuse(fused, spec, layout)) {
-      const bool active = fused.activation.mode != abi::LegacyActivation::kIdentity;
+      const bool active = fused.activation.mode != abi::LegacyActivationMode::kIdentity;
       problems.push_back({fmt::format("layout={}", to_text(layout)), layout, std::move(fused), {}});
       if (active) {
         continue;
@@ -184,7 +194,7 @@ std::vector<LegacyProblem> legacy_convolutions(const model::LayerSpec& spec) {
 }
 
 std::vector<LegacyProblem> legacy_softmaxes(const model::LayerSpec& spec) {
-  using Algorithm = abi::LegacySoftmax;
+  using Algorithm = abi::LegacySoftmaxAlgorithm;
   const model::TensorType& x = spec.inputs.at(0).value();
   const auto axis = static_cast<std::size_t>(spec.integer("axis"));
   const bool to_the_end = spec.integer("coerce") != 0;
@@ -212,11 +222,11 @@ std::vector<LegacyProblem> legacy_softmaxes(const model::LayerSpec& spec) {
 }
 
 std::vector<LegacyProblem> legacy_pools(const model::LayerSpec& spec) {
-  using Mode = abi::LegacyPool;
+  using Mode = abi::LegacyPoolMode;
   if (spec.outputs.size() != 1) {
     throw Unsupported("a pool that gives positions");
   }
-  const LegacyWindow window = legacy_window(spec, spec.integers("kernel"));
+  const Window window = read_window(spec, spec.integers("kernel"));
   for (const int dilation : window.dilations) {
     if (dilation != 1) {
       throw Unsupported("a pool with dilations");

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "runners/cuda/builtin/builtin_step.hpp"
+#include "runners/cuda/dnn/cudnn_library.hpp"
 #include "runners/cuda/dnn/legacy_abi.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
 
 namespace plumb::cuda {
 
@@ -22,7 +24,7 @@ struct LegacyTensor {
 };
 
 struct LegacyActivation {
-  abi::LegacyActivation mode = abi::LegacyActivation::kIdentity;
+  abi::LegacyActivationMode mode = abi::LegacyActivationMode::kIdentity;
   double coefficient = 0.0;  ///< the ceiling of a clipped relu, alpha of elu
 };
 
@@ -45,7 +47,7 @@ struct LegacyConvolution {
 struct LegacyPool {
   LegacyTensor x;
   LegacyTensor y;
-  abi::LegacyPool mode = abi::LegacyPool::kMax;
+  abi::LegacyPoolMode mode = abi::LegacyPoolMode::kMax;
   std::vector<int> window;
   std::vector<int> pads;
   std::vector<int> strides;
@@ -55,7 +57,7 @@ struct LegacyPool {
 struct LegacySoftmax {
   LegacyTensor x;
   LegacyTensor y;
-  abi::LegacySoftmax algorithm = abi::LegacySoftmax::kAccurate;
+  abi::LegacySoftmaxAlgorithm algorithm = abi::LegacySoftmaxAlgorithm::kAccurate;
 };
 
 /// Local response normalisation over channels.
@@ -108,7 +110,7 @@ struct LegacySoftmaxGradient {
   LegacyTensor y;
   LegacyTensor dy;
   LegacyTensor dx;
-  abi::LegacySoftmax algorithm = abi::LegacySoftmax::kAccurate;
+  abi::LegacySoftmaxAlgorithm algorithm = abi::LegacySoftmaxAlgorithm::kAccurate;
 };
 
 struct LegacyFunctionGradient {
@@ -118,24 +120,27 @@ struct LegacyFunctionGradient {
   LegacyTensor dx;
 };
 
-using LegacyCall = std::variant<LegacyConvolution,
-                                LegacyPool,
-                                LegacySoftmax,
-                                LegacyResponse,
-                                LegacyBatchNorm,
-                                LegacyFunction,
-                                LegacyBinary,
-                                LegacyConvolutionGradient,
-                                LegacyPoolGradient,
-                                LegacySoftmaxGradient,
-                                LegacyFunctionGradient>;
+/// One of cuDNN's older calls on the buffers of a plan. A value that needs no library.
+struct LegacyCall {
+  using Any = std::variant<LegacyConvolution,
+                           LegacyPool,
+                           LegacySoftmax,
+                           LegacyResponse,
+                           LegacyBatchNorm,
+                           LegacyFunction,
+                           LegacyBinary,
+                           LegacyConvolutionGradient,
+                           LegacyPoolGradient,
+                           LegacySoftmaxGradient,
+                           LegacyFunctionGradient>;
+};
 
 /// Layer as one of cuDNN's older calls, with built-in kernels after it. A value that needs no
 /// library.
 struct LegacyProblem {
   std::string text;  ///< of the variant: "layout=NCHW"
   TensorLayout layout = TensorLayout::kChannelsFirst;
-  LegacyCall call;
+  LegacyCall::Any call;
   std::vector<BuiltinStep> behind{};
   std::vector<model::TensorType> made{};  ///< of the plan's buffers after the layer's, between
                                           ///< calls
@@ -157,18 +162,6 @@ struct LegacyProblem {
                                         TensorLayout layout);
 [[nodiscard]] LegacyTensor legacy_result(const model::LayerSpec& spec, TensorLayout layout);
 
-/// Sliding window in two or three dimensions.
-struct LegacyWindow {
-  std::vector<int> kernel;
-  std::vector<int> pads;
-  std::vector<int> strides;
-  std::vector<int> dilations;
-};
-
-/// Reads a layer's window, which has the extents `kernel`. Throws Unsupported if pads differ by
-/// side.
-[[nodiscard]] LegacyWindow legacy_window(const model::LayerSpec& spec, const Dimensions& kernel);
-
 /// Returns cuDNN's activation for a function of layer keys. Absent: it has none.
 [[nodiscard]] std::optional<LegacyActivation> legacy_activation(
     const std::string& fn, const std::vector<double>& parameters);
@@ -186,5 +179,17 @@ struct LegacyWindow {
 /// Translates a pool, or a softmax, for cuDNN's older calls. Throws Unsupported.
 [[nodiscard]] std::vector<LegacyProblem> legacy_pools(const model::LayerSpec& spec);
 [[nodiscard]] std::vector<LegacyProblem> legacy_softmaxes(const model::LayerSpec& spec);
+
+/// Translates a layer into the forms that cuDNN's older calls take. Throws Unsupported with the
+/// reason if there is none.
+[[nodiscard]] std::vector<LegacyProblem> legacy_problems(const model::LayerSpec& spec);
+
+/// Lists the variants of a layer by cuDNN's older calls, of which each kind of layer has one. They
+/// are what Benanza (Li et al. 2020, §III-B) measured, and the gradients. A convolution has every
+/// algorithm that cuDNN has for the layer. Empty where there is none. The handle must outlive the
+/// builders.
+[[nodiscard]] std::vector<VariantBuilder> legacy_variants(const model::LayerSpec& spec,
+                                                          CudnnHandle& handle,
+                                                          const KernelStep& kernel);
 
 }  // namespace plumb::cuda

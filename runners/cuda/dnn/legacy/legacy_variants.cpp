@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/cuda/dnn/legacy/legacy_variants.hpp"
 
 #include <fmt/format.h>
 
@@ -118,7 +117,7 @@ void require_one_type(const model::LayerSpec& spec) {
 }
 
 [[nodiscard]] std::vector<LegacyProblem> legacy_function_gradients(const model::LayerSpec& spec) {
-  using Mode = abi::LegacyActivation;
+  using Mode = abi::LegacyActivationMode;
   constexpr TensorLayout kLayout = TensorLayout::kChannelsFirst;
   require_one_type(spec);
   const std::optional<LegacyActivation> activation =
@@ -144,7 +143,7 @@ void require_one_type(const model::LayerSpec& spec) {
 
 constexpr std::array kLayouts{TensorLayout::kChannelsFirst, TensorLayout::kChannelsLast};
 
-std::vector<LegacyProblem> one(LegacyCall call) {
+std::vector<LegacyProblem> one(LegacyCall::Any call) {
   return {{"layout=NCHW", TensorLayout::kChannelsFirst, std::move(call), {}}};
 }
 
@@ -267,7 +266,7 @@ constexpr std::array<std::string_view, abi::kLegacyWeightsAlgorithms> kWeightsAl
     "ALGO_0", "ALGO_1", "FFT", "ALGO_3", "WINOGRAD", "WINOGRAD_NONFUSED", "FFT_TILING"};
 
 /// Lists the algorithms of a call by name. Empty: it has none to choose from.
-std::span<const std::string_view> list_algorithms(const LegacyCall& call) {
+std::span<const std::string_view> list_algorithms(const LegacyCall::Any& call) {
   if (std::holds_alternative<LegacyConvolution>(call)) {
     return kAlgorithms;
   }
@@ -327,7 +326,7 @@ std::vector<LegacyWay> list_ways(const LegacyProblem& problem, const CudnnHandle
   // Without an activation the fused call has one algorithm (cuDNN's documentation of it).
   const auto* const convolution = std::get_if<LegacyConvolution>(&problem.call);
   const bool only_one = convolution != nullptr && convolution->bias &&
-                        convolution->activation.mode == abi::LegacyActivation::kIdentity;
+                        convolution->activation.mode == abi::LegacyActivationMode::kIdentity;
   std::vector<LegacyWay> ways;
   for (int algorithm = 0; algorithm < static_cast<int>(algorithms.size()); ++algorithm) {
     if (only_one && algorithm != abi::kLegacyImplicitPrecomputedGemm) {

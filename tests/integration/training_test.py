@@ -51,7 +51,7 @@ class Training(Command):
         self.assertEqual(frozen["phases"][-1]["layers"], len(frozen["gradients"]))
         self.assertIn("is to be frozen", self.plumb("model", "show", "lenet", "--training", "--freeze", "none*such", expect=2).stderr)
         self.assertIn("--training", self.plumb("run", "--model", "lenet", "--freeze", "batch_norm", expect=2).stderr)
-        self.assertIn("unknown loss 'focal'", self.plumb("run", "--model", "lenet", "--training", "sgd", "--loss", "focal", expect=2).stderr)
+        self.assertIn("unknown loss 'hinge'", self.plumb("run", "--model", "lenet", "--training", "sgd", "--loss", "hinge", expect=2).stderr)
 
     def test_an_embedding_has_a_gradient_and_a_model_of_text_is_complete(self):
         step = self.json("model", "show", "bert-base", "--dim", "sequence=8", "--training")

@@ -186,7 +186,7 @@ using Dims = LayerWriter::Dims;
 model::ValueId spread(LayerWriter& writer, model::ValueId x, std::size_t axis, std::int64_t step) {
   const Dims dims = writer.dims(x);
   const std::int64_t count = dims.at(axis);
-  if (step == 1 || count == 0) {
+  if (step == 1 || count <= 1) {
     return x;
   }
   Dims apart = dims;

@@ -241,7 +241,8 @@ void add_dice_cross_entropy(model::Graph& graph,
   const double of_rows = -half / row_count(axis);
   const model::ValueId dice = writer.eltwise("linear", total(writer, overlap), {of_overlap, half});
   const model::ValueId correct = total(writer, writer.binary("mul", layers.target, logarithms));
-  layers.loss = writer.binary("add", dice, writer.scaled(correct, of_rows));
+  // A difference: a sum would pass for that of two micro-batches (chains_of_step()).
+  layers.loss = writer.binary("sub", dice, writer.scaled(correct, -of_rows));
 
   // The slope of an overlap by a probability is (2 t − overlap) ÷ (Σ t + Σ p + ε), and that of the
   // probability by its logarithm is the probability. The background has none.

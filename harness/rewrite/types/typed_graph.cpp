@@ -206,7 +206,7 @@ class MixedStep {
         layer.spec.inputs[i].value().dtype = result_.values[*layer.inputs[i]].type.dtype;
       }
     }
-    for (std::size_t i = 0; i < layer.spec.outputs.size(); ++i) {
+    for (std::size_t i = 0; i < layer.spec.outputs.size() && i < layer.outputs.size(); ++i) {
       layer.spec.outputs[i].dtype = result_.values[layer.outputs[i]].type.dtype;
     }
   }
@@ -220,7 +220,8 @@ class MixedStep {
       }
       ValueId& input = *layer.inputs[i];
       if (!view) {
-        input = is_gradient(layer, i) ? unscaled(input) : cast(input, is_wide(id, i, false));
+        const bool wide = is_wide(id, i, false);
+        input = is_gradient(layer, i) ? unscaled(input) : cast(input, wide, layer.of_loss);
       }
       layer.spec.inputs[i].value().dtype = result_.values[input].type.dtype;
     }
@@ -255,26 +256,28 @@ class MixedStep {
     return producer && step_.layers[*producer].of_loss;
   }
 
-  /// Returns a value in the type that its reader has.
-  ValueId cast(ValueId value, bool wide) {
+  /// Returns a value in the type that its reader has. What the loss makes is scaled first, unless
+  /// the reader takes it `as_it_is`.
+  ValueId cast(ValueId value, bool wide, bool as_it_is) {
     const DataType now = result_.values[value].type.dtype;
     const DataType wanted = wide ? DataType::kF32 : type_;
-    if (now == wanted || (now != DataType::kF32 && now != type_)) {
+    const double scale = !as_it_is && is_of_loss(value) ? constant_scale() : 1.0;
+    if ((now == wanted && scale == 1.0) || (now != DataType::kF32 && now != type_)) {
       return value;
     }
-    const auto [found, is_new] = casts_.try_emplace(value);
+    const auto [found, is_new] = casts_.try_emplace(std::pair(value, wanted));
     if (is_new) {
       LayerWriter writer = writer_at(value);
-      const double scale = !wide && is_of_loss(value) ? constant_scale() : 1.0;
       const ValueId from = writer.scaled(value, scale);
-      found->second = writer.layer("cast", {from}, writer.dims(value), {}, wanted);
+      found->second =
+          now == wanted ? from : writer.layer("cast", {from}, writer.dims(value), {}, wanted);
     }
     return found->second;
   }
 
   /// Returns a weight's gradient in f32, as large as the loss's is.
   ValueId unscaled(ValueId gradient) {
-    const ValueId wide = cast(gradient, true);
+    const ValueId wide = cast(gradient, true, true);
     const double scale = is_of_loss(gradient) ? 1.0 : constant_scale();
     return writer_at(gradient).scaled(wide, 1.0 / scale);
   }
@@ -289,7 +292,7 @@ class MixedStep {
   std::optional<ValueId> scale_;  // of the loss, if it adapts
   DataType type_;
   model::Graph result_;
-  std::map<ValueId, ValueId> casts_;
+  std::map<std::pair<ValueId, DataType>, ValueId> casts_;  // by value and type
 };
 
 }  // namespace

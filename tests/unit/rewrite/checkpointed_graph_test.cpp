@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "harness/model/graph/graph.hpp"
@@ -67,6 +68,16 @@ TEST(CheckpointedGraph, chain_is_cut_after_every_value_of_one_path_that_a_gradie
     EXPECT_EQ(chain.stages[stage].recompute_last, 0.0);
   }
   EXPECT_EQ(chain.results.back(), step.outputs[0]);
+}
+
+TEST(CheckpointedGraph, a_loss_of_two_parts_belongs_to_one_micro_batch) {
+  for (const std::string& loss : loss_names()) {
+    StepChoice choice;
+    choice.loss = parse_loss(loss);
+    choice.micro_batches = 3;
+    const model::Graph step = training_step(chain_of(2), choice).training.graph;
+    EXPECT_THAT(chains_of_step(step, rough_costs(step)), SizeIs(3)) << loss;
+  }
 }
 
 TEST(CheckpointedGraph, branches_belong_to_one_stage_with_what_they_keep) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -162,6 +163,22 @@ TEST(MixedPrecision, f16_scales_a_gradient_of_other_extents_than_the_result) {
       step_of(sketch.build({sketch.view(numbers, {5, 2, 3})}), Loss::kMeanSquaredError);
   const model::Graph mixed = mixed_precision_step(step.training.graph, DataType::kF16);
   expect_sound(mixed);
+  EXPECT_EQ(factors(mixed).count(kLossScale), 1U);
+  EXPECT_EQ(factors(mixed).count(1.0 / kLossScale), 2U);  // the matrix and its bias
+}
+
+TEST(MixedPrecision, f16_scales_a_gradient_whose_rows_are_summed_in_f32) {
+  GraphSketch sketch;
+  const auto rows = sketch.gemm(sketch.input({5, 4}), 6);
+  const auto picked =
+      sketch.layer("gather",
+                   {rows, sketch.input({3}, DataType::kS64)},
+                   {3, 6},
+                   {{"axis", std::int64_t{0}}, {"distribution", std::string("uniform")}});
+  const TrainingStep step = step_of(sketch.build({picked}), Loss::kMeanSquaredError);
+  const model::Graph mixed = mixed_precision_step(step.training.graph, DataType::kF16);
+  expect_sound(mixed);
+  EXPECT_THAT(types_of(mixed, "gather_backward"), ElementsAre("f32→f32"));
   EXPECT_EQ(factors(mixed).count(kLossScale), 1U);
   EXPECT_EQ(factors(mixed).count(1.0 / kLossScale), 2U);  // the matrix and its bias
 }

@@ -345,7 +345,7 @@ TEST(TrainingStep, has_a_loss_and_frozen_weights_in_its_text) {
   EXPECT_TRUE(parse_step_choice("sgd:2+loss_scaling").value().loss_scaling);
   EXPECT_EQ(step_choice_text("adam", {}, {}), "adam");
   for (const char* const wrong : {"sgd+",
-                                  "sgd+focal",
+                                  "sgd+hinge",
                                   "sgd+freeze=",
                                   "sgd+freeze=a b",
                                   "sgd+freeze=a|b",

@@ -198,8 +198,8 @@ freeze = "none"
   EXPECT_EQ(models[1]["training"], "sgd:4+freeze=batch_norm");
   const std::string model = "[[model]]\nname = \"a\"\n";
   EXPECT_THAT(error_of(model + "loss = \"cross_entropy\"\n"), HasSubstr("give 'training'"));
-  EXPECT_THAT(error_of(model + "training = \"sgd\"\nloss = \"focal\"\n"),
-              HasSubstr("unknown loss 'focal'"));
+  EXPECT_THAT(error_of(model + "training = \"sgd\"\nloss = \"hinge\"\n"),
+              HasSubstr("unknown loss 'hinge'"));
   EXPECT_THAT(error_of(model + "training = \"sgd\"\nfreeze = \"a b\"\n"),
               HasSubstr("cannot name frozen weights"));
   EXPECT_THAT(error_of(model + "training = \"sgd\"\nfreeze = [\"none\", \"batch_norm\"]\n"),

@@ -285,7 +285,9 @@ std::vector<Match> find_activation_gradients(const model::Graph& graph,
     std::vector<model::LayerId> layers{id};
     model::ValueId dy = layer.outputs.front();
     std::optional<model::LayerId> reader = uses.only_reader(dy);
-    if (reader && graph.layers[*reader].role == model::Layer::Role::kView) {
+    // Results of other ranks may lie in layouts that only their own extents describe.
+    const bool is_matrix = layer.spec.outputs.front().dims.size() == 2;
+    if (reader && is_matrix && graph.layers[*reader].role == model::Layer::Role::kView) {
       layers.push_back(*reader);
       dy = graph.layers[*reader].outputs.front();
       reader = uses.only_reader(dy);

@@ -31,8 +31,8 @@ struct Activation {
                                                               std::string_view fn);
 
 /// Finds every layer of operator `anchor` whose result only an `eltwise_backward` reads as dy, by
-/// itself or through one view that keeps the rows. A match has the function's gradient as its
-/// epilogue.
+/// itself or, where it is a matrix, through one view that keeps the rows. A match has the
+/// function's gradient as its epilogue.
 [[nodiscard]] std::vector<Match> find_activation_gradients(const model::Graph& graph,
                                                            std::string_view rule,
                                                            std::string_view anchor);

@@ -87,8 +87,8 @@ class ReferenceComparison {
 /// Returns the most memory of the host that verifying a prepared model takes at once, beside its
 /// program and the model's values.
 ///
-/// That are its outputs and, at one time or another, its operands, the outputs of a device launch
-/// by launch, and what the reference computes. Null: there is no comparison with the reference.
+/// The outputs count and, at one time or another, the operands, the outputs of a device launch by
+/// launch, and what the reference computes. Null: there is no comparison with the reference.
 [[nodiscard]] Bytes verification_memory(const ReadyModel& ready,
                                         const ReferenceComparison* reference,
                                         bool on_device);

@@ -198,7 +198,7 @@ ImportedRun make_imported_run(const ImportedName& name,
       json_text(nlohmann::json{{"external", name.format}, {"name", name.suite}});
   header.suite_hash = sha256(header.resolved_suite);
   header.backend = name.format;
-  header.stack = "external";
+  header.stack = results::kExternalStack;
   header.started = find_start(name, first, files.front(), now);
   header.environment = {first.identity, first.facts};
   header.environment.identity["format"] = name.format;

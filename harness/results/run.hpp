@@ -125,13 +125,43 @@ struct StoredMeasurement {
 /// Record computed from rows: a bound, a what-if, a verdict, a calibration.
 struct DerivedRecord {
   RunId run;
-  std::string kind;              ///< "bound", "whatif", "calibration", "verdict"
+  std::string kind;              ///< such as kBoundRecord
   std::string subject;           ///< model|batch|dtype|axis=extent…, or a key
   std::string analysis_version;  ///< of the code that computed it
   std::vector<RowId> inputs;
   std::string payload;  ///< JSON
   Timestamp computed{};
 };
+
+// Kinds of records, beside those of execution.hpp, exclusion.hpp, paired_round.hpp and
+// executed_trace.hpp.
+
+/// Acceptance of a run as a baseline.
+inline constexpr const char* kBaselineRecord = "baseline";
+/// Bounds of a model.
+inline constexpr const char* kBoundRecord = "bound";
+/// Calibration of an environment.
+inline constexpr const char* kCalibrationRecord = "calibration";
+/// What is known of one change of a series.
+inline constexpr const char* kChangeRecord = "change";
+/// Comparison, kept with the candidate's run.
+inline constexpr const char* kComparisonRecord = "comparison";
+/// Confirmation of a comparison's suspects by pairs.
+inline constexpr const char* kConfirmationRecord = "confirmation";
+/// Load of a model by one scenario.
+inline constexpr const char* kLoadRecord = "load";
+/// Results of all models of a run, so that a matrix reads one record a run.
+inline constexpr const char* kModelResultsRecord = "model_results";
+/// Noise study.
+inline constexpr const char* kNoiseRecord = "noise";
+/// Execution by one process of a paired round.
+inline constexpr const char* kPairedExecutionRecord = "paired_execution";
+/// Qualification, kept with the candidate's run.
+inline constexpr const char* kQualificationRecord = "qualification";
+/// Times of a run's processes.
+inline constexpr const char* kRunTimesRecord = "run_times";
+/// What-ifs of a model.
+inline constexpr const char* kWhatIfRecord = "whatif";
 
 /// Ceilings of the machine, measured once per environment.
 struct Calibration {

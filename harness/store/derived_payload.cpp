@@ -140,24 +140,24 @@ struct Kind {
 };
 
 constexpr std::array kKinds{
-    Kind{"baseline", check_baseline},
-    Kind{"bound", check_bound},
-    Kind{"calibration", check_with<results::calibration_from_json>},
-    Kind{"change", check_change},
-    Kind{"comparison", check_comparison},
-    Kind{"confirmation", check_confirmation},
-    Kind{"model_results", check_model_results},
-    Kind{"load", check_with<results::scenario_result_from_json>},
-    Kind{"paired_execution", check_with<results::execution_from_json>},
-    Kind{"qualification", check_qualification},
-    Kind{"whatif", check_whatif},
+    Kind{results::kBaselineRecord, check_baseline},
+    Kind{results::kBoundRecord, check_bound},
+    Kind{results::kCalibrationRecord, check_with<results::calibration_from_json>},
+    Kind{results::kChangeRecord, check_change},
+    Kind{results::kComparisonRecord, check_comparison},
+    Kind{results::kConfirmationRecord, check_confirmation},
+    Kind{results::kModelResultsRecord, check_model_results},
+    Kind{results::kLoadRecord, check_with<results::scenario_result_from_json>},
+    Kind{results::kPairedExecutionRecord, check_with<results::execution_from_json>},
+    Kind{results::kQualificationRecord, check_qualification},
+    Kind{results::kWhatIfRecord, check_whatif},
     Kind{results::kAlternationRecord, check_with<results::execution_from_json>},
     Kind{results::kControlsRecord, check_with<results::controls_from_json>},
     Kind{results::kExclusionsRecord, check_with<results::exclusions_from_json>},
     Kind{results::kExecutionRecord, check_with<results::execution_from_json>},
     Kind{results::kTraceRecord, check_with<results::traced_losses_from_json>},
-    Kind{"noise", check_noise},
-    Kind{"run_times", check_run_times},
+    Kind{results::kNoiseRecord, check_noise},
+    Kind{results::kRunTimesRecord, check_run_times},
 };
 
 }  // namespace

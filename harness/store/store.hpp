@@ -48,7 +48,7 @@ struct WorkCount {
 }
 /// Returns whether records of a kind need the item of their model.
 [[nodiscard]] inline bool is_of_model(const std::string& record_kind) {
-  return record_kind == results::kExecutionRecord || record_kind == "load";
+  return record_kind == results::kExecutionRecord || record_kind == results::kLoadRecord;
 }
 
 /// Error of a result whose item another process has by now. It was not stored.

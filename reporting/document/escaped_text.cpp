@@ -69,32 +69,41 @@ std::string csv_number(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? fmt::format("{}", *value) : "";
 }
 
+namespace {
+
+/// Adds a character as XML and Markdown both have it: no markup, and no end of the line.
+void add_character(char c, std::string& safe) {
+  switch (c) {
+    case '<':
+      safe += "&lt;";
+      break;
+    case '>':
+      safe += "&gt;";
+      break;
+    case '&':
+      safe += "&amp;";
+      break;
+    case '\t':
+    case '\n':
+    case '\r':
+      safe += ' ';
+      break;
+    default:
+      safe += c;
+  }
+}
+
+}  // namespace
+
 std::string escape_xml(const std::string& text) {
   std::string safe;
   for (const char c : text) {
-    switch (c) {
-      case '<':
-        safe += "&lt;";
-        break;
-      case '>':
-        safe += "&gt;";
-        break;
-      case '&':
-        safe += "&amp;";
-        break;
-      case '"':
-        safe += "&quot;";
-        break;
-      case '\'':
-        safe += "&apos;";
-        break;
-      case '\t':
-      case '\n':
-      case '\r':
-        safe += ' ';
-        break;
-      default:
-        safe += c;
+    if (c == '"') {
+      safe += "&quot;";
+    } else if (c == '\'') {
+      safe += "&apos;";
+    } else {
+      add_character(c, safe);
     }
   }
   return sanitize_utf8(safe);
@@ -104,29 +113,13 @@ std::string markdown_cell(const std::string& text) {
   std::string safe;
   for (const char c : text) {
     switch (c) {
-      case '|':
-        safe += "\\|";
-        break;
-      case '<':
-        safe += "&lt;";
-        break;
-      case '>':
-        safe += "&gt;";
-        break;
-      case '&':
-        safe += "&amp;";
-        break;
       case '`':
         safe += '\'';
         break;
       case '@':
         safe += "&#64;";
         break;
-      case '\t':
-      case '\n':
-      case '\r':
-        safe += ' ';
-        break;
+      case '|':
       case '$':
       case '~':
       case '*':
@@ -138,7 +131,7 @@ std::string markdown_cell(const std::string& text) {
         safe += c;
         break;
       default:
-        safe += c;
+        add_character(c, safe);
     }
   }
   return sanitize_utf8(safe);

@@ -12,6 +12,8 @@
 #include <utility>
 
 #include "harness/analysis/history/run_series.hpp"
+#include "harness/results/labels/run_labels.hpp"
+#include "harness/results/series/series_name.hpp"
 
 namespace plumb::reporting {
 namespace {
@@ -113,10 +115,10 @@ Json asv_benchmarks(const analysis::SuiteHistory& history) {
 }  // namespace
 
 std::string exchanged_name(const std::string& series) {
-  constexpr std::string_view kImported = "layers/external:";
-  const std::size_t end = series.find(':', kImported.size());
-  return series.starts_with(kImported) && end != std::string::npos ? series.substr(end + 1)
-                                                                   : series;
+  const results::SeriesName name = results::parse_series(series);
+  return name.kind == results::SeriesKind::kLayer
+             ? results::external_name(name.subject).value_or(series)
+             : series;
 }
 
 void write_otava(const analysis::SuiteHistory& history, std::ostream& out) {

@@ -105,7 +105,7 @@ std::int64_t write_runs(const std::string& url, std::int64_t rows_wanted) {
     store->begin_run(header);
     store->append(header.id, rows);
     const results::DerivedRecord record{.run = header.id,
-                                        .kind = analysis::kModelResultsRecord,
+                                        .kind = results::kModelResultsRecord,
                                         .subject = header.environment.id(),
                                         .analysis_version = "bench",
                                         .inputs = {},

@@ -16,8 +16,6 @@ namespace plumb::analysis {
 [[nodiscard]] RunTimes collect_run_times(const ResultSet& results,
                                          std::span<const ModelBounds> models);
 
-/// Kind of the records that keep the times of a run's processes.
-inline constexpr const char* kRunTimesRecord = "run_times";
 /// Returns times as the store keeps them: JSON.
 [[nodiscard]] std::string to_json(const RunTimes& times);
 /// Parses what to_json() wrote. Throws Error{kUser} that names the field at fault.

@@ -290,7 +290,7 @@ std::vector<MetricComparison> compare_layer_outputs(const ResultSet& baseline,
     }
     if (auto metric = judged(chosen_output(baseline, key),
                              chosen_output(candidate, key),
-                             "accuracy/" + key.text,
+                             results::accuracy_series(key.text),
                              "")) {
       metrics.push_back(std::move(*metric));
     }

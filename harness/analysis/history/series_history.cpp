@@ -12,6 +12,7 @@
 
 #include "harness/analysis/compare/finding.hpp"
 #include "harness/base/parsed_text.hpp"
+#include "harness/model/key/layer_spec.hpp"
 #include "harness/results/run.hpp"
 #include "harness/results/series/series_name.hpp"
 
@@ -398,11 +399,11 @@ std::string kernel_family(const std::string& series, std::string_view variant) {
   if (results::is_model_series(series)) {
     return "models";
   }
-  const std::size_t begin = series.find(':');
-  if (!results::parse_series(series).subject.starts_with("v") || begin == std::string::npos) {
+  const std::string key = results::parse_series(series).subject;
+  if (!model::is_layer_key(key)) {
     return "benchmarks";
   }
-  const std::string op = series.substr(begin + 1, series.find(';', begin) - begin - 1);
+  const std::string op(model::operator_name(key));
   const std::string family = variant.empty() ? "" : implementation_name(variant).family;
   return family.empty() ? op : op + " " + family;
 }

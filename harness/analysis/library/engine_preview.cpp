@@ -256,10 +256,8 @@ std::string choice_of(const StackContents::LayerOffers& offers) {
   return offers.variants.empty() ? "" : offers.variants.front();
 }
 
-/// Returns the kind of a layer: "conv" for "v1:conv;in=…".
 std::string kind_of(const model::LayerKey& key) {
-  const std::size_t begin = key.text.find(':') + 1;
-  return key.text.substr(begin, key.text.find(';') - begin);
+  return std::string(model::operator_name(key.text));
 }
 
 void compare_libraries(const StackContents& from,

@@ -16,8 +16,6 @@
 namespace plumb::analysis {
 namespace {
 
-constexpr std::string_view kLayerKey = "v1:";
-
 bool overlap(const measure::Interval& a, const measure::Interval& b) {
   return a.low <= b.high && b.low <= a.high;
 }
@@ -45,7 +43,7 @@ std::vector<results::StoredMeasurement> comparable_rows(
     const results::Measurement& measurement = row.measurement;
     const results::VariantId variant(measurement.variant);
     const auto layout = layouts.find(measurement.key);
-    if (measurement.cache == cache && measurement.key.text.starts_with(kLayerKey) &&
+    if (measurement.cache == cache && model::is_layer_key(measurement.key.text) &&
         !variant.is_own() && (layout == layouts.end() || layout->second == variant.layout())) {
       kept.push_back(row);
     }

@@ -74,9 +74,6 @@ struct ModelResults {
 [[nodiscard]] ModelResults summarize_results(const ModelBounds& bounds,
                                              const ModelWhatIfs& whatifs);
 
-/// Kind of the record that keeps what a run found of its models: one for each run, so that a matrix
-/// reads one record a run.
-inline constexpr const char* kModelResultsRecord = "model_results";
 /// Returns the results of a run's models as the store keeps them: JSON.
 [[nodiscard]] std::string to_json(std::span<const ModelResults> models);
 /// Parses what to_json() wrote. Throws Error{kUser} that names the field at fault.

@@ -90,7 +90,7 @@ class Judge {
   void add_timed(CriterionResult result,
                  std::vector<std::string> failed,
                  std::vector<std::string> open) {
-    if (q_.alarms.failed()) {
+    if (q_.control_failed) {
       open.insert(open.end(), failed.begin(), failed.end());
       failed.clear();
       if (open.empty()) {
@@ -205,15 +205,16 @@ class Judge {
   }
 
   void accuracy() {
+    using Verdict = Qualification::Accuracy::Verdict;
     std::vector<std::string> failed;
     std::size_t changed = 0;
     for (const Qualification::Accuracy& each : q_.accuracy) {
       const bool beyond = q_.criteria.maximum_error && each.candidate_error &&
                           *each.candidate_error > *q_.criteria.maximum_error;
-      if (each.verdict == "wrong" || beyond) {
+      if (each.verdict == Verdict::kWrong || beyond) {
         failed.push_back(each.subject);
       }
-      if (each.verdict != "same bits" && each.verdict != "not measured") {
+      if (each.verdict != Verdict::kSameBits && each.verdict != Verdict::kNotMeasured) {
         ++changed;
       }
     }
@@ -327,6 +328,7 @@ std::string list(const Qualification& qualification, CriterionState state) {
 
 void judge_criteria(Qualification& qualification) {
   qualification.results.clear();
+  qualification.control_failed = qualification.alarms.failed();
   Judge(qualification).judge();
   const std::size_t failed = count(qualification, CriterionState::kFailed);
   const std::size_t open = count(qualification, CriterionState::kOpen);
@@ -369,7 +371,7 @@ void judge_criteria(Qualification& qualification) {
                                        qualification.results.size() - unmeasured,
                                        unmeasured > 0 ? " that were measured" : "");
   }
-  if (qualification.alarms.failed()) {
+  if (qualification.control_failed) {
     qualification.reason += fmt::format(
         "; the A/A control failed, so times of models and layers decide nothing: {} of {} tests "
         "without a change alarm at {:.2g}%",

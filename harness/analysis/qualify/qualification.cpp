@@ -13,6 +13,7 @@
 #include "harness/analysis/compare/rounds/confirmation.hpp"
 #include "harness/analysis/explain/function_fields.hpp"
 #include "harness/base/error.hpp"
+#include "harness/base/parsed_text.hpp"
 
 namespace plumb::analysis {
 
@@ -44,6 +45,25 @@ std::string_view to_text(CriterionState state) {
       break;
   }
   return "open";
+}
+
+namespace {
+
+using OutputVerdict = Qualification::Accuracy::Verdict;
+
+constexpr std::array kOutputVerdicts{OutputVerdict::kSameBits,
+                                     OutputVerdict::kWithinTolerance,
+                                     OutputVerdict::kWorse,
+                                     OutputVerdict::kWrong,
+                                     OutputVerdict::kDiffers,
+                                     OutputVerdict::kNotMeasured};
+
+}  // namespace
+
+std::string_view to_text(Qualification::Accuracy::Verdict verdict) {
+  constexpr std::array<std::string_view, kOutputVerdicts.size()> kTexts{
+      "same bits", "within tolerance", "worse", "wrong", "differs", "not measured"};
+  return enum_text(kTexts, verdict);
 }
 
 // Fields of qualifications and of confirmations by pairs, as JSON.
@@ -222,7 +242,7 @@ void describe(Fields& fields, Described<Fields, Qualification::Accuracy>& value)
   fields("candidate_error", value.candidate_error);
   fields("baseline_hash", value.baseline_hash);
   fields("candidate_hash", value.candidate_hash);
-  fields("verdict", value.verdict);
+  fields("verdict", value.verdict, kOutputVerdicts);
 }
 
 template <typename Fields>
@@ -306,9 +326,12 @@ void describe(Fields& fields, Described<Fields, Qualification>& value) {
   fields("looks", value.looks);
   fields("rounds", value.rounds);
   fields("complete", value.complete);
-  // In earlier versions only the reason told of the machine and of the stacks.
+  // In earlier versions only the reason told of the machine, of the stacks and of the control.
   fields.since("machine_moved", value.machine_moved, value.reason.starts_with("the machine moved"));
   fields.since("stack_changed", value.stack_changed, value.reason.starts_with("a stack changed"));
+  fields.since("control_failed",
+               value.control_failed,
+               value.reason.find("the A/A control failed") != std::string::npos);
   fields("notes", value.notes);
 }
 

@@ -96,13 +96,22 @@ struct Qualification {
 
   /// Comparison of what one layer or model computes under both stacks.
   struct Accuracy {
+    /// Finding about the outputs of both sides.
+    enum class Verdict {
+      kSameBits,
+      kWithinTolerance,
+      kWorse,
+      kWrong,
+      kDiffers,  ///< and there is nothing to compare with
+      kNotMeasured,
+    };
+
     std::string subject;                   ///< key, or subject and mode
     std::optional<double> baseline_error;  ///< largest, relative to max|reference|
     std::optional<double> candidate_error;
     std::string baseline_hash;
     std::string candidate_hash;
-    std::string verdict;  ///< "same bits", "within tolerance", "worse", "wrong", "differs"
-                          ///< (and nothing to compare with) or "not measured"
+    Verdict verdict = Verdict::kNotMeasured;
   };
 
   /// Side of a qualification: a stack and what was really loaded from it.
@@ -148,8 +157,12 @@ struct Qualification {
   bool complete = true;            ///< false: stopped by the user or the budget
   bool machine_moved = false;      ///< it was not the same for both sides
   bool stack_changed = false;      ///< files of a stack, while it was measured
+  bool control_failed = false;     ///< the A/A control by which it was judged
   std::vector<std::string> notes;  ///< what a reader must know: not measured, and why
 };
+
+/// Returns the words of a verdict on outputs: "same bits", "not measured".
+[[nodiscard]] std::string_view to_text(Qualification::Accuracy::Verdict verdict);
 
 /// Returns a qualification as the store keeps it and `--json` prints it: one object, without
 /// `schema_version`.

@@ -118,23 +118,24 @@ Qualification::Accuracy compared(const std::string& subject,
                                  const Outputs& before,
                                  const Outputs& after,
                                  bool reference) {
-  Qualification::Accuracy result{subject, {}, {}, before.hash, after.hash, {}};
+  using Verdict = Qualification::Accuracy::Verdict;
+  Qualification::Accuracy result{subject, {}, {}, before.hash, after.hash, Verdict::kNotMeasured};
   if (reference) {  // a model's error is towards its own first mode
     result.baseline_error = before.error;
     result.candidate_error = after.error;
   }
   if (after.wrong) {
-    result.verdict = "wrong";
+    result.verdict = Verdict::kWrong;
   } else if (before.hash.empty() || after.hash.empty()) {
-    result.verdict = "not measured";
+    result.verdict = Verdict::kNotMeasured;
   } else if (before.hash == after.hash) {
-    result.verdict = "same bits";
+    result.verdict = Verdict::kSameBits;
   } else if (!result.baseline_error || !result.candidate_error) {
-    result.verdict = "differs";
+    result.verdict = Verdict::kDiffers;
   } else {
     result.verdict = *result.candidate_error > kWorseError * *result.baseline_error
-                         ? "worse"
-                         : "within tolerance";
+                         ? Verdict::kWorse
+                         : Verdict::kWithinTolerance;
   }
   return result;
 }

@@ -40,6 +40,10 @@ std::string doubt(const Bisection& bisection) {
 
 }  // namespace
 
+std::string_view to_text(Bisection::Unit unit) {
+  return unit == Bisection::Unit::kCommit ? "commit" : "stack";
+}
+
 bool Bisection::undecided() const {
   if (!complete || ends == CandidateState::kGood) {
     return false;
@@ -62,7 +66,7 @@ CandidateState state_of(const Bisection& bisection, std::size_t candidate) {
 
 std::string short_name(const Bisection& bisection, std::size_t candidate) {
   const std::string& name = bisection.line[candidate].name;
-  return bisection.unit == "commit" ? name.substr(0, kShortCommit) : name;
+  return bisection.unit == Bisection::Unit::kCommit ? name.substr(0, kShortCommit) : name;
 }
 
 std::string conclusion(const Bisection& bisection) {

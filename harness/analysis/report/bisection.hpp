@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/analysis/bisect/candidate_search.hpp"
@@ -45,8 +46,11 @@ struct BisectionStep {
 
 /// Search for the first candidate on which a layer or a model got worse.
 struct Bisection {
+  /// What its candidates are.
+  enum class Unit { kStack, kCommit };
+
   std::string what;                         ///< as the user names it: a key, a model or a suite
-  std::string unit;                         ///< of the line: "stack" or "commit"
+  Unit unit = Unit::kStack;                 ///< of the line
   std::vector<BisectionCandidate> line;     ///< good first, bad last
   std::optional<BisectionSubject> subject;  ///< absent: nothing is worse
   std::vector<BisectionStep> steps;         ///< in the order measured
@@ -64,6 +68,8 @@ struct Bisection {
   /// Returns whether more measurements might say more: something is undecided or unconfirmed.
   [[nodiscard]] bool undecided() const;
 };
+
+[[nodiscard]] std::string_view to_text(Bisection::Unit unit);  ///< "stack", "commit"
 
 /// Returns what a candidate is, as far as the steps say.
 [[nodiscard]] CandidateState state_of(const Bisection& bisection, std::size_t candidate);

@@ -211,9 +211,9 @@ void describe_step(Fields& fields, Described<Fields, BisectionStep>& value, cons
   fields("against", value.task.against);
   if (of != nullptr) {
     const BisectionCandidate& candidate = of->line[value.task.candidate];
-    fields.derived(of->unit.c_str(), [&] { return candidate.name; });
-    fields.derived(of->unit == "commit" ? "commit_subject" : "version",
-                   [&] { return candidate.about; });
+    const bool commit = of->unit == Bisection::Unit::kCommit;
+    fields.derived(commit ? "commit" : "stack", [&] { return candidate.name; });
+    fields.derived(commit ? "commit_subject" : "version", [&] { return candidate.about; });
   }
   fields("state", value.state, kStates);
   fields.null_if_empty("subject", value.subject.name);
@@ -267,7 +267,7 @@ Json bisection_document(const Bisection& bisection) {
   document["key"] = subject && subject->mode.empty() ? Json(subject->name) : Json();
   document["model"] = subject && !subject->mode.empty() ? Json(subject->name) : Json();
   document["mode"] = subject ? text_or_null(subject->mode) : Json();
-  document[bisection.unit + "s"] = std::move(names);
+  document[std::string(to_text(bisection.unit)) + "s"] = std::move(names);
   document["last_good"] = bisection.line.at(bisection.last_good).name;
   document["first_bad"] =
       bisection.found() ? Json(bisection.line.at(bisection.first_bad).name) : Json();

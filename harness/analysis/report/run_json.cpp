@@ -393,7 +393,7 @@ Json environments_json(const results::Environment& environment) {
 Json run_json(const results::RunRecord& run) {
   return Json{
       {"run", run.header.id},
-      {"kind", run_kind(run.header)},
+      {"kind", to_text(run_kind(run.header))},
       {"suite", run.header.suite},
       {"suite_hash", run.header.suite_hash},
       {"environment", run.header.environment.id()},

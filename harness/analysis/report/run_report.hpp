@@ -12,6 +12,7 @@
 #include "harness/analysis/coschedule/co_schedule.hpp"
 #include "harness/analysis/limits/model_limits.hpp"
 #include "harness/analysis/whatif/what_if.hpp"
+#include "harness/base/parsed_text.hpp"
 #include "harness/results/exclusion.hpp"
 #include "harness/results/labels/run_labels.hpp"
 #include "harness/results/profile/named_profile.hpp"
@@ -34,6 +35,17 @@ struct ModelReport {
 
 /// Contents of a report on a run. It is a value; every format renders the same one.
 struct RunReport {
+  /// What made a run.
+  enum class Kind {
+    kRun,
+    kSampled,  ///< by a profiler while it was timed
+    kImport,
+    kCalibration,
+    kQualification,
+    kBisection,
+    kPairs,  ///< of another command
+  };
+
   results::RunRecord run;
   std::vector<ModelReport> models;
   std::vector<SingleLayerResult> layers;       ///< that the suite lists by themselves
@@ -50,40 +62,50 @@ struct RunReport {
   return plumb::to_text(run.started).substr(0, kDay);
 }
 
-/// Returns what made a run: "run", "sampled" by a profiler while it was timed, "import",
-/// "calibration", "qualification", "bisection", or "pairs" of another command.
-[[nodiscard]] inline std::string_view run_kind(const results::RunHeader& header) {
-  if (header.stack == "external") {
-    return "import";
+/// Returns the word of a kind of runs: "run", "sampled", "import", …
+[[nodiscard]] inline std::string_view to_text(RunReport::Kind kind) {
+  constexpr std::array<std::string_view, 7> kTexts{
+      "run", "sampled", "import", "calibration", "qualification", "bisection", "pairs"};
+  return enum_text(kTexts, kind);
+}
+
+/// Returns what made a run.
+[[nodiscard]] inline RunReport::Kind run_kind(const results::RunHeader& header) {
+  using Kind = RunReport::Kind;
+  if (header.stack == results::kExternalStack) {
+    return Kind::kImport;
   }
   if (results::has_mark(header.environment, results::kSampledMark)) {
-    return "sampled";
+    return Kind::kSampled;
   }
   if (!results::has_mark(header.environment, results::kPairedMark)) {
-    return "run";
+    return Kind::kRun;
   }
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kCommands{
-      {{"calibrate", "calibration"}, {"qualify", "qualification"}, {"bisect", "bisection"}}};
+  constexpr std::array<std::pair<std::string_view, Kind>, 3> kCommands{
+      {{"calibrate", Kind::kCalibration},
+       {"qualify", Kind::kQualification},
+       {"bisect", Kind::kBisection}}};
   for (const auto& [command, kind] : kCommands) {
     if (header.command.size() > 1 && header.command[1] == command) {
       return kind;
     }
   }
-  return "pairs";
+  return Kind::kPairs;
 }
 
 /// Returns whether a run is a point of a history, which a baseline may be. One side of pairs
 /// belongs to its comparison, and a profiler slows the times that it samples.
 [[nodiscard]] inline bool is_point_of_history(const results::RunHeader& header) {
-  const std::string_view kind = run_kind(header);
-  return kind == "run" || kind == "import";
+  const RunReport::Kind kind = run_kind(header);
+  return kind == RunReport::Kind::kRun || kind == RunReport::Kind::kImport;
 }
 
 /// Returns why a run is no point of a history, of one that is none.
 [[nodiscard]] inline std::string why_no_history(const results::RunHeader& header) {
-  const std::string_view kind = run_kind(header);
-  return kind == "sampled" ? "was sampled while it was timed (--profile always), which costs time"
-                           : "is one side of a comparison in pairs (" + std::string(kind) + ")";
+  const RunReport::Kind kind = run_kind(header);
+  return kind == RunReport::Kind::kSampled
+             ? "was sampled while it was timed (--profile always), which costs time"
+             : "is one side of a comparison in pairs (" + std::string(to_text(kind)) + ")";
 }
 
 /// One acceptance of a run as a baseline.

@@ -301,7 +301,7 @@ results::RunRecord measure_runs(CommandContext& context,
     }
     ids.push_back(id);
     times.push_back(
-        analysis::run_times_from_json(store.derived(id, analysis::kRunTimesRecord).back().payload));
+        analysis::run_times_from_json(store.derived(id, results::kRunTimesRecord).back().payload));
   }
   if (ids.size() < options.runs) {
     throw Error(

@@ -29,8 +29,8 @@ class KeyParser {
               "a layer key of {} bytes is longer than the {} allowed", whole_.size(), kLongestKey));
     }
     field_ = "version";
-    if (!take("v1:")) {
-      fail("must start with 'v1:', the version of the key");
+    if (!take(kKeyVersion)) {
+      fail(fmt::format("must start with '{}', the version of the key", kKeyVersion));
     }
     LayerSpec spec;
     field_ = "operator";

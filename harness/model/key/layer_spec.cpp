@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -181,6 +182,11 @@ const std::vector<double>& LayerSpec::reals(const std::string& name) const {
   return attribute_of<std::vector<double>>(*this, name);
 }
 
+std::string_view operator_name(std::string_view key) {
+  const std::size_t begin = std::min(key.find(':') + 1, key.size());
+  return key.substr(begin, key.find(';', begin) - begin);
+}
+
 LayerKey to_key(const LayerSpec& spec) {
   const OpSchema* schema = find_op_schema(spec.op);
   if (schema == nullptr) {
@@ -191,7 +197,7 @@ LayerKey to_key(const LayerSpec& spec) {
   LayerKey key;
   std::string& text = key.text;
   text.reserve(256);
-  text += "v1:";
+  text += kKeyVersion;
   text += spec.op;
   text += ";in=";
   append_inputs(text, spec);

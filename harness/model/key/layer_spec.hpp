@@ -26,6 +26,17 @@ struct LayerKey {
   auto operator<=>(const LayerKey&) const = default;
 };
 
+/// Beginning of a key's text: the version of keys.
+inline constexpr std::string_view kKeyVersion = "v1:";
+
+/// Returns whether a text begins as a layer's key does. Imported rows have other texts as keys.
+[[nodiscard]] inline bool is_layer_key(std::string_view text) {
+  return text.starts_with(kKeyVersion);
+}
+
+/// Returns the operator of a key: "conv" for "v1:conv;in=…". It is part of `key`.
+[[nodiscard]] std::string_view operator_name(std::string_view key);
+
 /// Layer that a suite lists by itself, in a shapes file.
 struct ListedLayer {
   LayerKey key;

@@ -86,6 +86,8 @@ void add_mark(std::string_view mark, Environment& environment);
 /// Returns the environment without a mark.
 [[nodiscard]] Environment without_mark(Environment environment, std::string_view mark);
 
+/// Stack of imported runs.
+inline constexpr std::string_view kExternalStack = "external";
 inline constexpr std::string_view kExternalKey = "external:";
 inline constexpr std::string_view kExternalVariant = "external;benchmark=";
 
@@ -101,13 +103,20 @@ inline constexpr std::string_view kExternalVariant = "external;benchmark=";
   return std::string(kExternalVariant) + name;
 }
 
+/// Returns the name in the key of an imported row. Absent: it is a layer's key.
+[[nodiscard]] inline std::optional<std::string> external_name(std::string_view key) {
+  if (!key.starts_with(kExternalKey)) {
+    return std::nullopt;
+  }
+  const std::size_t end = key.find(':', kExternalKey.size());
+  return std::string(key.substr(end == std::string_view::npos ? kExternalKey.size() : end + 1));
+}
+
 /// Returns the name that another harness gave to what a row measured. Absent: the row was not
 /// imported.
 [[nodiscard]] inline std::optional<std::string> external_name(const Measurement& row) {
-  const std::string& key = row.key.text;
-  if (key.starts_with(kExternalKey)) {
-    const std::size_t end = key.find(':', kExternalKey.size());
-    return key.substr(end == std::string::npos ? kExternalKey.size() : end + 1);
+  if (std::optional<std::string> name = external_name(row.key.text)) {
+    return name;
   }
   if (row.variant.starts_with(kExternalVariant)) {
     return row.variant.substr(kExternalVariant.size());

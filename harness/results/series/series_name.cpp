@@ -126,6 +126,10 @@ std::string capability_series(std::string_view key) {
   return fmt::format("{}{}", word_of(kOfLayers, Kind::kCapability), key);
 }
 
+std::string accuracy_series(std::string_view key) {
+  return fmt::format("{}{}", word_of(kOfLayers, Kind::kLayerAccuracy), key);
+}
+
 std::string model_series(std::string_view subject,
                          SeriesKind kind,
                          std::string_view mode,
@@ -141,6 +145,24 @@ std::string alternation_series(std::string_view subject, std::string_view mode, 
 
 std::string bound_series(std::string_view subject, BoundKind bound, std::string_view mode) {
   return fmt::format("{}{}/{}/{}", kModels, subject, to_text(bound), mode);
+}
+
+std::string qualified_series(std::string_view subject, std::string_view mode) {
+  return fmt::format("{}{}/{}", kModels, subject, mode);
+}
+
+std::string shown_series(std::string_view subject, std::string_view mode) {
+  return fmt::format("{}{}{}{}", kModels, subject, word_of(kOfModels, Kind::kEndToEnd), mode);
+}
+
+std::string_view behind_subject(std::string_view text, std::string_view subject) {
+  if (!is_model_series(text) || subject.empty()) {
+    return {};
+  }
+  const std::string_view rest = text.substr(kModels.size());
+  return rest.starts_with(subject) && rest.substr(subject.size()).starts_with('/')
+             ? rest.substr(subject.size() + 1)
+             : std::string_view();
 }
 
 bool is_layer_series(std::string_view text) {

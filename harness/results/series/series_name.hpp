@@ -66,9 +66,11 @@ struct SeriesName {
 /// Reads the name of a series. One of no known kind is kOther.
 [[nodiscard]] SeriesName parse_series(std::string_view text);
 
-/// Returns the names of the series of a layer: of the library's choice, and of its fastest variant.
+/// Returns the names of the series of a layer: of the library's choice, of its fastest variant, and
+/// of the output.
 [[nodiscard]] std::string layer_series(std::string_view key);
 [[nodiscard]] std::string capability_series(std::string_view key);
+[[nodiscard]] std::string accuracy_series(std::string_view key);
 
 /// Returns the name of a model's series of kind kEndToEnd, kAccuracy or kLoad.
 [[nodiscard]] std::string model_series(std::string_view subject,
@@ -81,6 +83,13 @@ struct SeriesName {
 [[nodiscard]] std::string bound_series(std::string_view subject,
                                        BoundKind bound,
                                        std::string_view mode);
+
+/// Returns the name of a model's time in a qualification, which has no scenario. It stores the
+/// first, "models/SUBJECT/MODE", and shows the second, "models/SUBJECT/end_to_end/MODE".
+[[nodiscard]] std::string qualified_series(std::string_view subject, std::string_view mode);
+[[nodiscard]] std::string shown_series(std::string_view subject, std::string_view mode);
+/// Returns what follows the subject in a series of a model. Empty: the series is none of it.
+[[nodiscard]] std::string_view behind_subject(std::string_view text, std::string_view subject);
 
 /// Returns whether a series is of a layer as the library chose it.
 [[nodiscard]] bool is_layer_series(std::string_view text);

@@ -209,7 +209,7 @@ class BisectionSession {
     return json_text({question_.what,
                       sha256(suite_for_store(question_.suite, question_.models)),
                       question_.work.layers.size(),
-                      source_.unit(),
+                      to_text(source_.unit()),
                       source_.identity(),
                       line,
                       options_.paired.pairs,

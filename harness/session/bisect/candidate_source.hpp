@@ -36,7 +36,7 @@ class CandidateSource {
   CandidateSource& operator=(CandidateSource&&) = delete;
   virtual ~CandidateSource() = default;
 
-  [[nodiscard]] virtual std::string unit() const = 0;  ///< "stack" or "commit"
+  [[nodiscard]] virtual analysis::Bisection::Unit unit() const = 0;
   [[nodiscard]] virtual const std::vector<analysis::BisectionCandidate>& line() const = 0;
   /// Returns everything besides the line that decides what a candidate is.
   [[nodiscard]] virtual std::string identity() const = 0;
@@ -56,7 +56,9 @@ class StackCandidates final : public CandidateSource {
                   int threads,
                   const std::string& device = {});
 
-  [[nodiscard]] std::string unit() const override { return "stack"; }
+  [[nodiscard]] analysis::Bisection::Unit unit() const override {
+    return analysis::Bisection::Unit::kStack;
+  }
   [[nodiscard]] const std::vector<analysis::BisectionCandidate>& line() const override {
     return line_;
   }
@@ -84,7 +86,9 @@ class CommitCandidates final : public CandidateSource {
   /// Keeps a reference to `stop`. Throws Error{kUser} for a line or a folder that cannot be.
   CommitCandidates(Options options, const std::atomic<bool>& stop);
 
-  [[nodiscard]] std::string unit() const override { return "commit"; }
+  [[nodiscard]] analysis::Bisection::Unit unit() const override {
+    return analysis::Bisection::Unit::kCommit;
+  }
   [[nodiscard]] const std::vector<analysis::BisectionCandidate>& line() const override {
     return line_;
   }

@@ -217,7 +217,7 @@ class PairedRounds::Process {
 
   void keep(results::Execution execution) {
     execution.row.process = static_cast<std::int64_t>(rounds_.rounds_);
-    put("paired_execution", model_->subject, to_json(execution));
+    put(results::kPairedExecutionRecord, model_->subject, to_json(execution));
     require_sound_device(execution.row);
     execution.row.samples.clear();
     std::string mode = execution.mode;

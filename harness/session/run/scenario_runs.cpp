@@ -347,8 +347,11 @@ bool execute_loads(const SessionContext& context,
       return false;  // stopped by the user: what there was of it says nothing
     }
     load.scenario = wanted[i].scenario.name;
-    put_run_record(
-        context.store, run.id, "load", analysis::subject_of(wanted[i].instance()), to_json(load));
+    put_run_record(context.store,
+                   run.id,
+                   results::kLoadRecord,
+                   analysis::subject_of(wanted[i].instance()),
+                   to_json(load));
     log_verdict(wanted[i], load);
     if (load.result) {
       write_files(wanted[i], load, settings);

@@ -75,7 +75,11 @@ void calibrate_run(store::Store& store,
     return;
   }
   spdlog::info("calibrating: arithmetic peak and memory bandwidth");
-  put_run_record(store, session.id(), "calibration", environment, to_json(executor.calibrate()));
+  put_run_record(store,
+                 session.id(),
+                 results::kCalibrationRecord,
+                 environment,
+                 to_json(executor.calibrate()));
 }
 
 bool control_run(store::Store& store, const RunSession& session, Executor& executor) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/base/encoding.hpp"
+#include "harness/model/key/layer_spec.hpp"
 #include "harness/results/division/divided_variant.hpp"
 #include "harness/results/execution.hpp"
 #include "harness/results/series/series_name.hpp"
@@ -117,7 +118,7 @@ std::string repeating_command(const results::RunHeader& run, const std::string& 
     case results::SeriesKind::kLayer:
     case results::SeriesKind::kCapability:
     case results::SeriesKind::kLayerAccuracy:
-      return !name.subject.starts_with("v")
+      return !model::is_layer_key(name.subject)
                  ? std::string()
                  : "plumb layer " + shell_quoted(name.subject) +
                        (run.stack == "default" ? "" : " --stack " + shell_word(run.stack)) +

@@ -224,7 +224,7 @@ RunResults read_results(const store::Store& store,
 std::map<std::string, std::vector<results::ScenarioResult>> read_loads(const store::Store& store,
                                                                        const results::RunId& run) {
   std::map<std::string, std::vector<results::ScenarioResult>> loads;
-  for (const results::DerivedRecord& record : store.derived(run, "load")) {
+  for (const results::DerivedRecord& record : store.derived(run, results::kLoadRecord)) {
     loads[record.subject].push_back(results::scenario_result_from_json(record.payload));
   }
   return loads;
@@ -349,8 +349,8 @@ void store_analysis(store::Store& store, const analysis::RunReport& report) {
     bounds["models"].front().erase("roofline");  // many, and all of them follow from the rows
     bounds.erase("batches");                     // of several models together
     bounds.erase("captured_graphs");
-    add("bound", bounds);
-    add("whatif", analysis::what_ifs_document(one));
+    add(results::kBoundRecord, bounds);
+    add(results::kWhatIfRecord, analysis::what_ifs_document(one));
   }
   const auto add_of_run = [&](const char* kind, std::string payload) {
     records.push_back({.run = report.run.header.id,
@@ -362,9 +362,9 @@ void store_analysis(store::Store& store, const analysis::RunReport& report) {
                        .computed = report.now});
   };
   const analysis::ResultSet results(report.rows, report.calibration);
-  add_of_run(analysis::kRunTimesRecord,
+  add_of_run(results::kRunTimesRecord,
              to_json(analysis::collect_run_times(results, analysis::all_bounds(report))));
-  add_of_run(analysis::kModelResultsRecord, analysis::to_json(summarize_models(report)));
+  add_of_run(results::kModelResultsRecord, analysis::to_json(summarize_models(report)));
   store.put_derived(records);
 }
 

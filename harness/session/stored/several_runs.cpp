@@ -224,7 +224,7 @@ std::vector<results::RunRecord> named_runs(const store::Store& store,
         name == kAllRuns ? store.runs() : find_named_runs(store, name);
     if (name == kAllRuns) {
       std::erase_if(runs, [](const results::RunRecord& run) {
-        return analysis::run_kind(run.header) != "run";
+        return analysis::run_kind(run.header) != analysis::RunReport::Kind::kRun;
       });
       std::reverse(runs.begin(), runs.end());  // oldest first
     }
@@ -256,7 +256,7 @@ analysis::MatrixRun read_run(const Archive& archive, results::RunRecord record) 
   analysis::MatrixRun run;
   run.state = record.state;
   const std::vector<results::DerivedRecord> kept =
-      archive.store.derived(record.header.id, analysis::kModelResultsRecord);
+      archive.store.derived(record.header.id, results::kModelResultsRecord);
   const bool complete = !record.header.resolved_suite.empty() || !kept.empty();
   const results::RunRecord whole =
       complete ? std::move(record) : archive.store.find_run(record.header.id);

@@ -29,7 +29,6 @@
 namespace plumb::session {
 namespace {
 
-constexpr std::string_view kRecordKind = "comparison";
 constexpr std::string_view kBetween = "..";
 
 /// Returns a description of where each key occurs in the models of both runs.
@@ -353,7 +352,7 @@ analysis::RunComparisonReport compare_stored_runs(const Archive& archive,
 void store_comparison(store::Store& store, const analysis::RunComparisonReport& report) {
   put_run_record(store,
                  report.candidate.header.id,
-                 std::string(kRecordKind),
+                 results::kComparisonRecord,
                  report.baseline.header.id,
                  analysis::document_text(analysis::comparison_document(report)));
 }
@@ -371,7 +370,7 @@ analysis::RunComparisonReport kept_comparison(const Archive& archive, const Comp
   const std::string baseline = store.find_run(runs.baseline).header.id;
   const std::string candidate = store.find_run(runs.candidate).header.id;
   std::optional<results::DerivedRecord> newest;
-  for (results::DerivedRecord& record : store.derived(candidate, std::string(kRecordKind))) {
+  for (results::DerivedRecord& record : store.derived(candidate, results::kComparisonRecord)) {
     if (record.subject == baseline && (!newest || newest->computed <= record.computed)) {
       newest = std::move(record);
     }

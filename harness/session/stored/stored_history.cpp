@@ -129,7 +129,7 @@ class HistoryReader {
   /// Reads the complete bounds of a run. The last record of a model is that of the newest analysis.
   void read_bounds(const results::RunId& run) {
     std::map<std::string, std::string> newest;
-    for (results::DerivedRecord& record : store_.derived(run, "bound")) {
+    for (results::DerivedRecord& record : store_.derived(run, results::kBoundRecord)) {
       newest[record.subject] = std::move(record.payload);
     }
     std::map<std::string, double> times;

@@ -27,7 +27,7 @@ void add_missing(const store::Store& store,
                  const std::optional<Timestamp>& until,
                  analysis::CalibratedFloors& floors) {
   std::map<std::string, analysis::CalibratedFloors::Noise> found;
-  for (const results::DerivedRecord& record : store.derived(run, kNoiseRecord)) {
+  for (const results::DerivedRecord& record : store.derived(run, results::kNoiseRecord)) {
     if (until && record.computed > *until) {
       continue;
     }
@@ -84,7 +84,7 @@ analysis::LearnedNoise learned_noise(const store::Store& store,
       continue;
     }
     const std::vector<results::DerivedRecord> records =
-        store.derived(run.header.id, analysis::kRunTimesRecord);
+        store.derived(run.header.id, results::kRunTimesRecord);
     if (!records.empty()) {
       times.push_back(analysis::run_times_from_json(records.back().payload));
     }

@@ -12,8 +12,6 @@
 
 namespace plumb::session {
 
-inline constexpr const char* kNoiseRecord = "noise";
-
 /// Finds the newest calibration of each series in two environments. A series calibrated in both has
 /// the larger minimum effect. An environment's identity decides: machine, stack, driver, threads
 /// and method, whether it was measured in pairs or not. `until` leaves later calibrations out, so

@@ -65,8 +65,6 @@ std::vector<results::Exclusion> holding_exclusions(const store::Store& store,
 
 namespace {
 
-constexpr const char* kRecordKind = "baseline";
-
 analysis::BaselineEntry make_entry(const results::RunRecord& run,
                                    const results::DerivedRecord& record) {
   const auto payload = nlohmann::json::parse(record.payload);
@@ -112,7 +110,7 @@ void accept_baseline(store::Store& store,
   store.tag(run.header.id, name);
   put_run_record(store,
                  run.header.id,
-                 kRecordKind,
+                 results::kBaselineRecord,
                  name,
                  nlohmann::json{{"accepted", to_text(current_time())},
                                 {"who", who},
@@ -128,7 +126,8 @@ std::vector<analysis::BaselineEntry> baselines_in(const store::Store& store) {
     std::erase_if(unrecorded, [](const std::string& tag) {
       return tag != "baseline" && !tag.starts_with("baseline/");
     });
-    for (const results::DerivedRecord& record : store.derived(run.header.id, kRecordKind)) {
+    for (const results::DerivedRecord& record :
+         store.derived(run.header.id, results::kBaselineRecord)) {
       entries.push_back(make_entry(run, record));
       std::erase(unrecorded, record.subject);
     }
@@ -145,12 +144,6 @@ std::vector<analysis::BaselineEntry> baselines_in(const store::Store& store) {
   return entries;
 }
 
-namespace {
-
-constexpr const char* kConfirmationRecord = "confirmation";
-
-}  // namespace
-
 void put_confirmation(store::Store& store,
                       const results::RunId& baseline,
                       const results::RunId& candidate,
@@ -161,14 +154,15 @@ void put_confirmation(store::Store& store,
   } else {
     document["after_process"] = confirmation.after_process;
   }
-  put_run_record(store, candidate, kConfirmationRecord, baseline, document.dump());
+  put_run_record(store, candidate, results::kConfirmationRecord, baseline, document.dump());
 }
 
 std::optional<StoredConfirmation> read_confirmation(const store::Store& store,
                                                     const results::RunId& baseline,
                                                     const results::RunId& candidate) {
   std::optional<StoredConfirmation> confirmation;
-  for (const results::DerivedRecord& record : store.derived(candidate, kConfirmationRecord)) {
+  for (const results::DerivedRecord& record :
+       store.derived(candidate, results::kConfirmationRecord)) {
     if (record.subject != baseline) {
       continue;
     }
@@ -191,7 +185,7 @@ analysis::QualificationReport with_history(const store::Store& store,
   analysis::QualificationReport report;
   for (const results::RunRecord& run : store.runs()) {
     for (const results::DerivedRecord& record :
-         store.derived(run.header.id, kQualificationRecord)) {
+         store.derived(run.header.id, results::kQualificationRecord)) {
       const analysis::Qualification past = analysis::qualification_from_json(record.payload);
       if (past.suite == qualification.suite && past.baseline.name == qualification.baseline.name &&
           past.candidate.name == qualification.candidate.name &&
@@ -214,7 +208,7 @@ std::optional<analysis::QualificationReport> kept_qualification(const store::Sto
   const results::RunId before = store.find_run(baseline).header.id;
   std::optional<analysis::Qualification> newest;
   for (const results::DerivedRecord& record :
-       store.derived(store.find_run(candidate).header.id, kQualificationRecord)) {
+       store.derived(store.find_run(candidate).header.id, results::kQualificationRecord)) {
     analysis::Qualification each = analysis::qualification_from_json(record.payload);
     if (each.baseline.run == before && (!newest || newest->finished <= each.finished)) {
       each.alarms = analysis::alarm_control(each);  // earlier versions had another control

@@ -75,9 +75,6 @@ void put_confirmation(store::Store& store,
                                                                   const results::RunId& baseline,
                                                                   const results::RunId& candidate);
 
-/// Kind of the candidate's derived record that holds a qualification, as to_json() writes it.
-inline constexpr const char* kQualificationRecord = "qualification";
-
 /// Adds the store's earlier answers to the same question, newest first.
 [[nodiscard]] analysis::QualificationReport with_history(const store::Store& store,
                                                          analysis::Qualification qualification);

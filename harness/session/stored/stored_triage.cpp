@@ -29,7 +29,7 @@ struct StoredEntries {
 StoredEntries read_entries(const store::Store& store, const analysis::ChangeRecord& change) {
   StoredEntries entries;
   std::string last;
-  for (results::DerivedRecord& record : store.derived(change.run, "change")) {
+  for (results::DerivedRecord& record : store.derived(change.run, results::kChangeRecord)) {
     if (record.subject == change.series) {
       ++entries.count;
       last = std::move(record.payload);
@@ -53,7 +53,8 @@ std::vector<analysis::ChangeRecord> read_changes(const store::Store& store,
                                                  std::span<const results::RunRecord> runs) {
   std::vector<analysis::ChangeRecord> changes;
   for (const results::RunRecord& run : runs) {
-    for (const results::DerivedRecord& record : store.derived(run.header.id, "change")) {
+    for (const results::DerivedRecord& record :
+         store.derived(run.header.id, results::kChangeRecord)) {
       const nlohmann::json document = results::parse_json(record.payload);
       const results::JsonObject entry(document);
       const auto state = analysis::parse_change_state(entry.text("state"));
@@ -101,7 +102,7 @@ void enter_changes(store::Store& store,
     }
     // The store drops a record that it has already, and a decision may come back.
     entry["number"] = earlier.count;
-    put_run_record(store, change.run, "change", change.series, json_text(entry));
+    put_run_record(store, change.run, results::kChangeRecord, change.series, json_text(entry));
   }
 }
 

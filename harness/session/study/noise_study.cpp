@@ -76,7 +76,8 @@ std::map<std::string, Side> read_sides(const store::Store& store, const results:
           side.resolution, tick / static_cast<double>(std::max<std::int64_t>(1, row.repetitions)));
     }
   }
-  for (const results::DerivedRecord& record : store.derived(run.header.id, "paired_execution")) {
+  for (const results::DerivedRecord& record :
+       store.derived(run.header.id, results::kPairedExecutionRecord)) {
     const results::Execution execution = results::execution_from_json(record.payload);
     Side& side = sides[results::model_series(
         record.subject, results::SeriesKind::kEndToEnd, execution.mode, execution.scenario)];
@@ -92,7 +93,8 @@ std::vector<SelfComparison> stored_calibrations(const store::Store& store,
   std::vector<SelfComparison> found;
   for (const results::RunRecord& run : store.runs()) {
     if (run.header.suite == like.suite && run.header.environment.id() == like.environment.id()) {
-      for (const results::DerivedRecord& record : store.derived(run.header.id, kNoiseRecord)) {
+      for (const results::DerivedRecord& record :
+           store.derived(run.header.id, results::kNoiseRecord)) {
         const nlohmann::json document = results::parse_json(record.payload);
         const std::string& second = results::JsonObject(document).text("second_run");
         found.push_back({store.find_run(run.header.id), store.find_run(second)});
@@ -197,7 +199,7 @@ analysis::NoiseReport study_noise(const SessionContext& context,
       .noise = analysis::calibrate_noise(replicated_metrics(context.store, calibrations), plan)};
   put_run_record(context.store,
                  first.header.id,
-                 kNoiseRecord,
+                 results::kNoiseRecord,
                  suite.name,
                  analysis::document_text(analysis::noise_document(report)));
   return report;

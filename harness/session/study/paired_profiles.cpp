@@ -16,6 +16,7 @@
 #include "harness/analysis/profile/profiling_choice.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/timestamp.hpp"
+#include "harness/model/key/layer_spec.hpp"
 #include "harness/session/host/system_facts.hpp"
 #include "harness/session/host/user_paths.hpp"
 #include "harness/session/host/worker_choice.hpp"
@@ -39,8 +40,7 @@ PlannedModel plan_alone(const std::string& key) {
   planned.instance.model = key;
   auto& layer = planned.graph.layers.emplace_back();
   layer.key.text = key;
-  const std::size_t begin = key.find(':') + 1;  // behind the version
-  layer.name = key.substr(begin, key.find(';') - begin);
+  layer.name = model::operator_name(key);
   return planned;
 }
 

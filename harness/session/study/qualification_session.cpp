@@ -283,7 +283,7 @@ class QualificationSession {
     session.finish(stopped ? results::RunState::kInterrupted : results::RunState::kFinished);
     put_run_record(context_.store,
                    q_.candidate.run,
-                   kQualificationRecord,
+                   results::kQualificationRecord,
                    q_.baseline.name + " → " + q_.candidate.name,
                    to_json(q_));
   }

@@ -239,7 +239,7 @@ void SpooledStore::put_derived(std::span<const results::DerivedRecord> records) 
     write(found->second, kept, [&](TableStore& server) { server.put_derived(of_run); });
     for (const results::DerivedRecord& record : of_run) {
       found->second.records.push_back(record);
-      if (record.kind == "calibration") {
+      if (record.kind == results::kCalibrationRecord) {
         calibrations_[found->second.record.header.environment.id()] = record;
       }
     }

@@ -154,7 +154,7 @@ std::vector<results::DerivedRecord> TableStore::derived_of_runs(
 
 std::optional<results::DerivedRecord> TableStore::latest_calibration(
     const std::string& environment_id) const {
-  return read([&] { return tables_->derived.latest("calibration", environment_id); });
+  return read([&] { return tables_->derived.latest(results::kCalibrationRecord, environment_id); });
 }
 
 void TableStore::put_profile(const results::StoredProfile& profile) {

@@ -192,8 +192,9 @@ std::string result_of(const analysis::BisectionStep& step) {
 }
 
 void write_steps(const analysis::Bisection& bisection, std::ostream& out) {
-  AlignedTable table({{"  " + bisection.unit},
-                      {bisection.unit == "commit" ? "subject" : "version"},
+  const bool commits = bisection.unit == analysis::Bisection::Unit::kCommit;
+  AlignedTable table({{fmt::format("  {}", to_text(bisection.unit))},
+                      {commits ? "subject" : "version"},
                       {"against"},
                       {"against it", true},
                       {"this one", true},
@@ -255,17 +256,19 @@ void write_bisection(const analysis::Bisection& bisection, OutputMode style, std
                      sanitize_utf8(conclusion(bisection)));
   if (bisection.exact()) {
     out << fmt::format("first bad {}: {}\n",
-                       bisection.unit,
+                       to_text(bisection.unit),
                        sanitize_utf8(bisection.line[bisection.first_bad].name));
   } else if (bisection.found() && bisection.complete) {
     write_range(bisection, out);
   }
   out << fmt::format("\n{} {}s from {} to {}",
                      bisection.line.size(),
-                     bisection.unit,
+                     to_text(bisection.unit),
                      sanitize_utf8(short_name(bisection, 0)),
                      sanitize_utf8(short_name(bisection, bisection.line.size() - 1)));
-  out << (bisection.unit == "commit" ? fmt::format(", {} built:\n", bisection.builds) : ":\n");
+  out << (bisection.unit == analysis::Bisection::Unit::kCommit
+              ? fmt::format(", {} built:\n", bisection.builds)
+              : ":\n");
   write_steps(bisection, out);
 }
 

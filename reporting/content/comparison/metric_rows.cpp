@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/base/encoding.hpp"
+#include "harness/results/labels/run_labels.hpp"
 #include "reporting/content/run/documents.hpp"
 #include "reporting/document/quantity_text.hpp"
 #include "reporting/document/ratio_plot.hpp"
@@ -275,7 +276,7 @@ PageCell name_cell(const analysis::MetricComparison& metric,
     return text_cell(metric.series);
   }
   PageCell cell =
-      code_cell(named_key(key, places, key.starts_with("external:") ? key : layer_command(key)));
+      code_cell(named_key(key, places, results::external_name(key) ? key : layer_command(key)));
   cell.style = "layer-key";
   return cell;
 }

@@ -89,7 +89,7 @@ analysis::MetricComparison named(const analysis::QualifiedMetric& metric, bool l
   test.kind = layer ? analysis::MetricKind::kLayer : analysis::MetricKind::kEndToEnd;
   test.model = layer ? "" : metric.subject;
   test.series = layer ? results::layer_series(metric.subject)
-                      : fmt::format("models/{}/end_to_end/{}", metric.subject, metric.mode);
+                      : results::shown_series(metric.subject, metric.mode);
   const auto add = [&](const std::string& text) {
     test.reason += (test.reason.empty() ? "" : "; ") + text;
   };

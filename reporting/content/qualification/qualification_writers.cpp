@@ -145,10 +145,21 @@ std::string error_text(const std::optional<double>& error) {
   return error ? fmt::format("{:.2e}", *error) : kNotMeasured;
 }
 
-Tone tone_of_accuracy(const std::string& verdict) {
-  return verdict == "same bits" || verdict == "within tolerance" ? Tone::kGood
-         : verdict == "worse" || verdict == "wrong"              ? Tone::kBad
-                                                                 : Tone::kWarning;
+using OutputVerdict = analysis::Qualification::Accuracy::Verdict;
+
+Tone tone_of_accuracy(OutputVerdict verdict) {
+  switch (verdict) {
+    case OutputVerdict::kSameBits:
+    case OutputVerdict::kWithinTolerance:
+      return Tone::kGood;
+    case OutputVerdict::kWorse:
+    case OutputVerdict::kWrong:
+      return Tone::kBad;
+    case OutputVerdict::kDiffers:
+    case OutputVerdict::kNotMeasured:
+      break;
+  }
+  return Tone::kWarning;
 }
 
 using Places = std::map<std::string, std::string>;
@@ -159,13 +170,14 @@ void add_correctness(const analysis::Qualification& q, const Places& places, Pag
     page.paragraph("Outputs: not measured.");
     return;
   }
-  std::map<std::string, std::size_t> counts;
+  std::map<std::string_view, std::size_t> counts;
   std::vector<PageRow> rows;
   for (const analysis::Qualification::Accuracy& each : q.accuracy) {
-    ++counts[each.verdict];
+    ++counts[to_text(each.verdict)];
     constexpr std::size_t kMaxRows = 200;
-    if (each.verdict != "same bits" && rows.size() < kMaxRows) {
-      rows.push_back({word_cell(each.verdict, tone_of_accuracy(each.verdict)),
+    if (each.verdict != OutputVerdict::kSameBits && rows.size() < kMaxRows) {
+      const std::string verdict(to_text(each.verdict));
+      rows.push_back({word_cell(verdict, tone_of_accuracy(each.verdict)),
                       code_cell(named_key(each.subject, places)),
                       number_cell(error_text(each.baseline_error)),
                       number_cell(error_text(each.candidate_error)),
@@ -288,7 +300,7 @@ void add_quality(const analysis::Qualification& q, Page& page) {
           : fmt::format(
                 "A/A control of this run{}: {} alarms in {} tests at {:.2g} %, a rate of {:.2f} % "
                 "({:.2f} … {:.2f} %).",
-                q.reason.find("A/A control failed") != std::string::npos ? ", failed" : "",
+                q.control_failed ? ", failed" : "",
                 q.alarms.alarms,
                 q.alarms.tests,
                 100.0 * q.alarms.level,

@@ -10,6 +10,7 @@
 
 #include "harness/analysis/bounds/model_instance.hpp"
 #include "harness/base/encoding.hpp"
+#include "harness/results/series/series_name.hpp"
 #include "reporting/content/comparison/comparison_writers.hpp"
 #include "reporting/content/comparison/metric_rows.hpp"
 #include "reporting/content/qualification/qualification_writers.hpp"
@@ -28,11 +29,10 @@ std::string metric_name(const analysis::MetricComparison& metric,
                                  : "";
     return kind + named_key(key, report.places);
   }
-  const std::string begin = "models/" + metric.model + "/";
-  if (metric.model.empty() || !metric.series.starts_with(begin)) {
+  std::string rest(results::behind_subject(metric.series, metric.model));
+  if (rest.empty()) {
     return metric.series;
   }
-  std::string rest = metric.series.substr(begin.size());
   std::replace(rest.begin(), rest.end(), '/', ' ');
   return metric.model + " " + rest;
 }

@@ -117,7 +117,7 @@ void write_runs(std::span<const results::RunRecord> runs, OutputMode style, std:
   AlignedTable table(std::move(columns));
   for (const results::RunRecord& run : runs) {
     std::vector<std::string> cells{run.header.id,
-                                   std::string(analysis::run_kind(run.header)),
+                                   std::string(to_text(analysis::run_kind(run.header))),
                                    run.header.suite,
                                    run.header.stack,
                                    run.header.environment.id(),

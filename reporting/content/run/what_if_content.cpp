@@ -7,6 +7,8 @@
 
 #include "harness/analysis/report/run_json.hpp"
 #include "harness/analysis/whatif/mode_facts.hpp"
+#include "harness/model/key/layer_spec.hpp"
+#include "harness/results/labels/variant_id.hpp"
 #include "reporting/content/run/run_content.hpp"
 #include "reporting/document/quantity_text.hpp"
 
@@ -62,12 +64,6 @@ void add_waterfall(const analysis::ModelReport& model, Page& page) {
   page.table(table);
 }
 
-/// Returns the operator of a key, without its version.
-std::string operator_of(const std::string& key) {
-  const std::size_t begin = std::min(key.find(':') + 1, key.size());
-  return key.substr(begin, key.find(';') - begin);
-}
-
 void add_path(const char* name, std::vector<PartitionStep> path, PageTable& table) {
   constexpr std::size_t kMost = 3;
   const auto seconds = [](const PartitionStep& step) {
@@ -83,7 +79,8 @@ void add_path(const char* name, std::vector<PartitionStep> path, PageTable& tabl
     if (longest.size() < kMost) {
       longest.push_back(
           fmt::format("{} {}",
-                      step.rewrite.empty() ? operator_of(step.key.text) : step.rewrite,
+                      step.rewrite.empty() ? model::operator_name(step.key.text)
+                                           : std::string_view(step.rewrite),
                       step.time ? time_text(seconds(step)) : "–"));
     }
   }
@@ -114,14 +111,13 @@ std::vector<std::string_view> fields_of(std::string_view variant) {
 
 /// Returns the fields of a variant that another lacks: "brgconv:avx512_core_vnni".
 std::string own_fields(std::string_view variant, std::string_view other) {
-  constexpr std::string_view kImplementation = "impl=";
   const std::vector<std::string_view> others = fields_of(other);
   std::string result;
-  for (std::string_view field : fields_of(variant)) {
+  for (const std::string_view field : fields_of(variant)) {
     if (std::find(others.begin(), others.end(), field) == others.end()) {
-      field.remove_prefix(field.starts_with(kImplementation) ? kImplementation.size() : 0);
+      const std::string_view implementation = results::VariantId(field).implementation();
       result += result.empty() ? "" : ";";
-      result += field;
+      result += implementation.empty() ? field : implementation;
     }
   }
   return result;
@@ -131,15 +127,15 @@ std::string own_fields(std::string_view variant, std::string_view other) {
 /// other text stays as it is.
 std::string short_change(std::string_view change) {
   constexpr std::string_view kArrow = " → ";
-  constexpr std::string_view kImplementation = "impl=";
   const std::size_t arrow = change.find(kArrow);
-  if (!change.starts_with(kImplementation)) {
+  const std::string_view before = change.substr(0, arrow);
+  const std::string_view implementation = results::VariantId(before).implementation();
+  if (implementation.empty()) {
     return std::string(change);
   }
   if (arrow == std::string_view::npos) {
-    return std::string(fields_of(change).front().substr(kImplementation.size()));
+    return std::string(implementation);
   }
-  const std::string_view before = change.substr(0, arrow);
   const std::string_view after = change.substr(arrow + kArrow.size());
   return own_fields(before, after) + std::string(kArrow) + own_fields(after, before);
 }

@@ -52,7 +52,8 @@ std::string build_id_in(const char* notes, std::size_t size) {
   return {};
 }
 
-/// Returns the first build-id in a module's note segments; empty if there is none.
+}  // namespace
+
 std::string read_build_id(const dl_phdr_info& info) {
   std::string found;
   for (int index = 0; index < info.dlpi_phnum && found.empty(); ++index) {
@@ -64,6 +65,8 @@ std::string read_build_id(const dl_phdr_info& info) {
   }
   return found;
 }
+
+namespace {
 
 bool holds(const dl_phdr_info& info, std::uintptr_t address) {
   for (int index = 0; index < info.dlpi_phnum; ++index) {

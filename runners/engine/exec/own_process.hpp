@@ -8,6 +8,8 @@
 
 #include "harness/base/units.hpp"
 
+struct dl_phdr_info;
+
 namespace plumb::engine {
 
 /// Returns the file that the code at `address` is mapped from, by /proc/self/maps. Empty if there
@@ -16,6 +18,9 @@ namespace plumb::engine {
 
 /// Returns the ELF build-id of the module at `address`, as hex digits. Empty if it has none.
 [[nodiscard]] std::string build_id(const void* address);
+
+/// Returns the first ELF build-id in the notes of a loaded module, likewise.
+[[nodiscard]] std::string read_build_id(const dl_phdr_info& info);
 
 /// Program or shared library that is loaded into this process.
 struct LoadedModule {

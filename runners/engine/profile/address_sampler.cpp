@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/engine/profile/address_sampler.hpp"
 
+#include "runners/engine/exec/own_process.hpp"
+
 #include <elf.h>
 #include <fmt/format.h>
 #include <link.h>
@@ -10,7 +12,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -62,45 +63,11 @@ AddressSampler::AddressSampler(const SamplerOptions& options, worker::StepMark& 
 
 namespace {
 
-std::size_t padded(std::size_t size) {
-  return (size + 3) & ~std::size_t{3};
-}
-
-/// Returns the build-id among the notes of a loaded object, or nothing.
-std::string read_build_id(const dl_phdr_info& object, const ElfW(Phdr) & header) {
-  const auto* at = reinterpret_cast<const char*>(object.dlpi_addr + header.p_vaddr);
-  const char* const end = at + header.p_memsz;
-  while (static_cast<std::size_t>(end - at) >= sizeof(ElfW(Nhdr))) {
-    ElfW(Nhdr) note;
-    std::memcpy(&note, at, sizeof note);
-    const char* const name = at + sizeof note;
-    const char* const content = name + padded(note.n_namesz);
-    if (content + note.n_descsz > end) {
-      break;
-    }
-    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof ELF_NOTE_GNU &&
-        std::memcmp(name, ELF_NOTE_GNU, sizeof ELF_NOTE_GNU) == 0) {
-      std::string digits;
-      for (std::size_t i = 0; i < note.n_descsz; ++i) {
-        digits += fmt::format("{:02x}", static_cast<unsigned char>(content[i]));
-      }
-      return digits;
-    }
-    at = content + padded(note.n_descsz);
-  }
-  return {};
-}
-
 /// Build-ids of loaded objects, by the addresses where their code begins.
 using BuildIds = std::map<std::uint64_t, std::string>;
 
 int add_object(dl_phdr_info* object, std::size_t /*size*/, void* build_ids) {
-  std::string build_id;
-  for (int i = 0; i < object->dlpi_phnum && build_id.empty(); ++i) {
-    if (object->dlpi_phdr[i].p_type == PT_NOTE) {
-      build_id = read_build_id(*object, object->dlpi_phdr[i]);
-    }
-  }
+  const std::string build_id = read_build_id(*object);
   for (int i = 0; i < object->dlpi_phnum; ++i) {
     const ElfW(Phdr)& header = object->dlpi_phdr[i];
     if (header.p_type == PT_LOAD && (header.p_flags & PF_X) != 0) {

@@ -13,6 +13,7 @@
 #include "harness/base/error.hpp"
 #include "harness/model/key/layer_cost.hpp"
 #include "harness/model/key/sequence_shapes.hpp"
+#include "harness/results/labels/variant_id.hpp"
 #include "runners/engine/plan/graph_planner.hpp"
 #include "runners/onednn/exec/descriptor.hpp"
 #include "runners/onednn/exec/execution_plan.hpp"
@@ -40,8 +41,7 @@ bool chooses_layouts(const model::LayerSpec& spec) {
 
 /// Returns the kind of a variant's primitive where a layer has several kinds; "" elsewhere.
 std::string_view kind_of(const VariantBuilder& builder) {
-  const std::string_view details = builder.details;
-  return details.starts_with("kind=") ? details.substr(0, details.find(';')) : "";
+  return results::VariantId(builder.details).field("kind");
 }
 
 /// Returns whether the library generates a variant's code for its shapes.

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <utility>
 
+#include "harness/results/labels/variant_id.hpp"
 #include "runners/onednn/exec/descriptor.hpp"
 #include "runners/onednn/exec/value_layout.hpp"
 
@@ -53,7 +54,7 @@ bool VariantBuilder::is_reference() const {
 }
 
 bool VariantBuilder::has_channels_last() const {
-  if (details.starts_with("kind=convolution")) {
+  if (results::VariantId(details).field("kind") == "convolution") {
     return false;  // its images are rows of a matrix
   }
   constexpr std::size_t kImageRank = 3;  // batch, channels, and at least one spatial axis

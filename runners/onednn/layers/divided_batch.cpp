@@ -50,7 +50,7 @@ class DividedPlan {
  public:
   DividedPlan(const model::LayerSpec& spec, const Device& device, std::size_t arguments)
       : spec_(spec), device_(device), batch_(model::find_batch(spec).value()), buffers_(arguments) {
-    plan_.implementation = "plumb:micro_batch";
+    plan_.implementation = results::kDividedBatch;
   }
 
   /// Adds equal parts, whose plan is of one of them.

@@ -17,6 +17,7 @@
 #include "harness/base/error.hpp"
 #include "harness/model/key/layer_cost.hpp"
 #include "harness/model/key/layer_spec.hpp"
+#include "harness/results/labels/variant_id.hpp"
 #include "harness/results/measurement.hpp"
 #include "runners/engine/bench/random_operands.hpp"
 #include "runners/engine/number_formats.hpp"
@@ -157,7 +158,7 @@ std::string layer_text(const model::LayerSpec& spec,
   text += fmt::format("  layer.outputs = {{{}}};\n", fmt::join(variant.plan.outputs, ", "));
   LeftToLibrary left;  // between several steps, layouts are fixed
   left.weights = variant.plan.steps.size() == 1;
-  left.activations = left.weights && name.find("layout=any") != std::string::npos;
+  left.activations = left.weights && results::VariantId(name).layout() == "any";
   for (const Step& step : variant.plan.steps) {
     text += step_text(spec, step, left, name);
   }

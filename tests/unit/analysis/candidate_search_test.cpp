@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <set>
 #include <vector>
+
+#include "harness/analysis/report/comparison_json.hpp"
 
 namespace plumb::analysis {
 namespace {
@@ -157,6 +160,24 @@ TEST(CandidateSearch, counts_down) {
       EXPECT_LT(search.left(), left);
     }
   }
+}
+
+TEST(Bisection, names_its_candidates_by_their_unit) {
+  Bisection bisection;
+  bisection.line = {{"0123456789abcdef", "first"}, {"fedcba9876543210", "second"}};
+  bisection.steps.emplace_back();
+  const Json of_stacks = bisection_document(bisection);
+  EXPECT_EQ(of_stacks["stacks"].size(), 2U);
+  EXPECT_EQ(of_stacks["steps"][0]["stack"], "0123456789abcdef");
+  EXPECT_EQ(of_stacks["steps"][0]["version"], "first");
+  EXPECT_EQ(short_name(bisection, 1), "fedcba9876543210");
+
+  bisection.unit = Bisection::Unit::kCommit;
+  const Json of_commits = bisection_document(bisection);
+  EXPECT_EQ(of_commits["commits"].size(), 2U);
+  EXPECT_EQ(of_commits["steps"][0]["commit"], "0123456789abcdef");
+  EXPECT_EQ(of_commits["steps"][0]["commit_subject"], "first");
+  EXPECT_EQ(short_name(bisection, 1), "fedcba987654");
 }
 
 }  // namespace

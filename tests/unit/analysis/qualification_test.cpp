@@ -42,10 +42,21 @@ TEST(Qualification, reads_back_what_it_wrote) {
   split.subject = "lenet|1|f32|";
   split.layers.emplace_back().layer = "v1:conv;…";
   written.alarms = {.tests = 40, .alarms = 2, .level = 0.05, .low = 0.01, .high = 0.17};
+  using OutputVerdict = Qualification::Accuracy::Verdict;
+  for (const OutputVerdict verdict : {OutputVerdict::kSameBits,
+                                      OutputVerdict::kWithinTolerance,
+                                      OutputVerdict::kWorse,
+                                      OutputVerdict::kWrong,
+                                      OutputVerdict::kDiffers,
+                                      OutputVerdict::kNotMeasured}) {
+    written.accuracy.push_back({"v1:conv;…", {}, {}, "aa", "bb", verdict});
+  }
 
   const std::string json = to_json(written);
   const Qualification read = qualification_from_json(json);
   EXPECT_EQ(to_json(read), json);
+  EXPECT_EQ(read.accuracy[1].verdict, OutputVerdict::kWithinTolerance);
+  EXPECT_NE(json.find(R"("verdict":"same bits")"), std::string::npos);
   EXPECT_EQ(read.verdict, QualificationVerdict::kApproveWithExceptions);
   EXPECT_EQ(read.layers[0].test.ratio, 1.25);
   EXPECT_EQ(read.layers[0].replay.bound, BoundChange::kCapabilityLost);
@@ -63,6 +74,7 @@ TEST(Qualification, reads_what_earlier_versions_wrote) {
                            R"("first_call_minimum_seconds":0.001,)",
                            R"("machine_moved":false,)",
                            R"("stack_changed":false,)",
+                           R"("control_failed":false,)",
                            R"("judged_again":false,)"}) {
     const auto at = json.find(name);
     ASSERT_NE(at, std::string::npos) << name;
@@ -72,6 +84,21 @@ TEST(Qualification, reads_what_earlier_versions_wrote) {
   EXPECT_EQ(read.criteria.memory_minimum_bytes, 0.0) << "it knew no minimum";
   EXPECT_TRUE(read.machine_moved);
   EXPECT_FALSE(read.stack_changed);
+  EXPECT_FALSE(read.control_failed);
+}
+
+TEST(Qualification, earlier_versions_told_only_in_words_that_the_control_failed) {
+  Qualification written;
+  written.reason = "1 of 9 criteria are still open: layer_slowdown; the A/A control failed, so …";
+  // Its own numbers do not say by which control an earlier version judged.
+  written.alarms = {.tests = 60, .alarms = 30, .level = 0.05, .low = 0.37, .high = 0.63};
+  std::string json = to_json(written);
+  EXPECT_FALSE(qualification_from_json(json).control_failed);
+  const std::string field = R"("control_failed":false,)";
+  const auto at = json.find(field);
+  ASSERT_NE(at, std::string::npos);
+  json.erase(at, field.size());
+  EXPECT_TRUE(qualification_from_json(json).control_failed);
 }
 
 TEST(Qualification, layers_keep_their_places_and_earlier_ones_have_none) {

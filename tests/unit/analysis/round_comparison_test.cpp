@@ -287,7 +287,7 @@ TEST(AlarmControl, where_it_fails_no_time_decides) {
 
   rounds = rounds_of_layers(1, kSteadyRatio, kWanderingRatio);
   Qualification q = judged_layers(rounds);
-  EXPECT_TRUE(q.alarms.failed());
+  EXPECT_TRUE(q.control_failed);
   EXPECT_GT(q.alarms.alarms, 20U);
   EXPECT_EQ(q.verdict, QualificationVerdict::kNotEnoughEvidence);
   EXPECT_THAT(q.reason, HasSubstr("the A/A control failed"));
@@ -323,7 +323,7 @@ TEST(AlarmControl, judging_again_computes_it_again) {
   q.alarms = {.tests = 74, .alarms = 26, .level = 0.05, .low = 0.24, .high = 0.47};
   judge_again(q, {});
   EXPECT_EQ(q.alarms.tests, kControlLayers);
-  EXPECT_FALSE(q.alarms.failed());
+  EXPECT_FALSE(q.control_failed);
   EXPECT_EQ(q.verdict, QualificationVerdict::kApprove) << q.reason;
 }
 
@@ -342,9 +342,9 @@ TEST(Accuracy, tells_bits_tolerance_and_what_got_worse) {
                         [](const auto& each) { return each.subject == "second"; })
         ->verdict;
   };
-  EXPECT_EQ(verdict(), "within tolerance");
+  EXPECT_EQ(verdict(), Qualification::Accuracy::Verdict::kWithinTolerance);
   after.maximum_error = 1e-6;
-  EXPECT_EQ(verdict(), "worse");
+  EXPECT_EQ(verdict(), Qualification::Accuracy::Verdict::kWorse);
   QualificationCriteria criteria;
   criteria.maximum_error = 5e-7;
   EXPECT_EQ(result_of(judged(rounds, criteria), "maximum_error").state, CriterionState::kFailed);

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include "harness/analysis/report/run_report.hpp"
+
 namespace plumb::analysis {
 namespace {
 
@@ -93,6 +95,28 @@ TEST(RunSeries, a_run_names_its_series) {
   EXPECT_EQ(series, run_series_of(header));
   header.stack = "next";
   EXPECT_NE(series, run_series_of(header));
+}
+
+TEST(RunKind, is_by_stack_mark_and_command) {
+  results::RunHeader header;
+  EXPECT_EQ(to_text(run_kind(header)), "run");
+  EXPECT_TRUE(is_point_of_history(header));
+
+  results::RunHeader sampled = header;
+  results::add_mark(results::kSampledMark, sampled.environment);
+  EXPECT_EQ(run_kind(sampled), RunReport::Kind::kSampled);
+  EXPECT_FALSE(is_point_of_history(sampled));
+
+  results::RunHeader paired = header;
+  results::add_mark(results::kPairedMark, paired.environment);
+  EXPECT_EQ(to_text(run_kind(paired)), "pairs");
+  paired.command = {"plumb", "bisect"};
+  EXPECT_EQ(to_text(run_kind(paired)), "bisection");
+  EXPECT_EQ(why_no_history(paired), "is one side of a comparison in pairs (bisection)");
+
+  header.stack = results::kExternalStack;
+  EXPECT_EQ(to_text(run_kind(header)), "import");
+  EXPECT_TRUE(is_point_of_history(header));
 }
 
 }  // namespace

@@ -319,5 +319,16 @@ TEST(LayerKey, keeps_the_vocabulary_in_order) {
   }
 }
 
+TEST(LayerKey, is_known_by_its_version_and_names_its_operator) {
+  EXPECT_TRUE(is_layer_key("v1:relu;in=f32[8]"));
+  for (const char* const text : {"", "v", "v2:relu;in=f32[8]", "vgg16", "external:mine:v1:x"}) {
+    EXPECT_FALSE(is_layer_key(text)) << text;
+  }
+  EXPECT_EQ(operator_name("v1:conv;in=f32[1,64,56,56]"), "conv");
+  EXPECT_EQ(operator_name("v1:relu"), "relu");
+  EXPECT_EQ(operator_name(""), "");
+  EXPECT_EQ(operator_name("relu"), "relu");
+}
+
 }  // namespace
 }  // namespace plumb::model

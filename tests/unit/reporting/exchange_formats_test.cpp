@@ -74,5 +74,12 @@ TEST(ExchangeFormats, asv_has_a_file_for_each_commit) {
   EXPECT_EQ(nlohmann::json::parse(files[0].text)["time_sum, \"all\""]["unit"], "seconds");
 }
 
+TEST(ExchangeFormats, name_an_imported_benchmark_as_its_tool_does) {
+  EXPECT_EQ(exchanged_name("layers/external:mine:a:b"), "a:b");
+  for (const char* const series : {"layers/v1:relu;in=f32[8]", "capability/external:mine:x"}) {
+    EXPECT_EQ(exchanged_name(series), series);
+  }
+}
+
 }  // namespace
 }  // namespace plumb::reporting

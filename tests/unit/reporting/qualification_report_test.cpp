@@ -107,8 +107,9 @@ analysis::QualificationReport sample_qualification() {
                            Seconds(2.1e-4),
                            false,
                            true}};
-  q.accuracy = {{kKey, 1e-7, 3e-7, "aa", "bb", "within tolerance"},
-                {"v1:same", 1e-7, 1e-7, "aa", "aa", "same bits"}};
+  using OutputVerdict = analysis::Qualification::Accuracy::Verdict;
+  q.accuracy = {{kKey, 1e-7, 3e-7, "aa", "bb", OutputVerdict::kWithinTolerance},
+                {"v1:same", 1e-7, 1e-7, "aa", "aa", OutputVerdict::kSameBits}};
   q.costs = {{kKey, "memory", "bytes", 1048576, 2097152, 2.0, {}, {}}};
   q.controls = {
       {"floor", test_of(1.0, analysis::ComparisonVerdict::kEquivalent), {1e-7}, {1e-7}, false}};
@@ -254,7 +255,7 @@ TEST(QualificationReport, a_control_that_failed_says_so) {
       .tests = 60, .alarms = 30, .level = 0.05, .low = 0.37, .high = 0.63};
   EXPECT_THAT(text_of(report, ".txt"), HasSubstr("A/A control of this run: 30 alarms in 60 tests"))
       << "a stored verdict is by the control that it had";
-  report.qualification.reason += "; the A/A control failed";
+  report.qualification.control_failed = true;
   EXPECT_THAT(text_of(report, ".txt"),
               HasSubstr("A/A control of this run, failed: 30 alarms in 60 tests at 5 %, a rate of "
                         "50.00 % (37.00 … 63.00 %)."));

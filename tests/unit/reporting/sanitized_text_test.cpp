@@ -36,5 +36,11 @@ TEST(SanitizedText, replaces_what_is_not_utf8) {
   EXPECT_EQ(sanitize_utf8("\xef\xbf\xbe"), "\xef\xbf\xbd") << "U+FFFE is no character";
 }
 
+TEST(EscapedText, is_no_markup_and_one_line) {
+  const std::string text = "<a href=\"x\">'&\n\t|`@$_*";
+  EXPECT_EQ(escape_xml(text), "&lt;a href=&quot;x&quot;&gt;&apos;&amp;  |`@$_*");
+  EXPECT_EQ(markdown_cell(text), "&lt;a href=\"x\"&gt;'&amp;  \\|'&#64;\\$\\_\\*");
+}
+
 }  // namespace
 }  // namespace plumb::reporting

@@ -94,5 +94,10 @@ TEST(RunLabels, are_written_with_short_commits) {
   EXPECT_EQ(to_text(RunLabels{}), "");
 }
 
+TEST(ExternalName, is_what_follows_the_suite_in_a_key) {
+  EXPECT_EQ(external_name(external_key("mine", "a:b").text), "a:b");
+  EXPECT_EQ(external_name("v1:relu;in=f32[8]"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace plumb::results

@@ -42,7 +42,8 @@ TEST(SeriesName, is_read_back_whatever_the_subject) {
   EXPECT_EQ(parse_series(layer_series("v1:relu;a/b")).kind, SeriesKind::kLayer);
   EXPECT_EQ(parse_series(layer_series("v1:relu;a/b")).subject, "v1:relu;a/b");
   EXPECT_EQ(parse_series(capability_series("v1:relu")).kind, SeriesKind::kCapability);
-  EXPECT_EQ(parse_series("accuracy/v1:relu").kind, SeriesKind::kLayerAccuracy);
+  EXPECT_EQ(parse_series(accuracy_series("v1:relu")).kind, SeriesKind::kLayerAccuracy);
+  EXPECT_EQ(accuracy_series("v1:relu"), "accuracy/v1:relu");
 }
 
 TEST(SeriesName, has_texts_that_stores_hold) {
@@ -82,6 +83,20 @@ TEST(BoundKind, has_a_text_for_each) {
     EXPECT_EQ(parse_bound_kind(to_text(kind)), kind);
   }
   EXPECT_EQ(parse_bound_kind("end_to_end"), std::nullopt);
+}
+
+TEST(SeriesName, of_a_qualification_has_no_scenario) {
+  EXPECT_EQ(qualified_series("lenet|1|f32|", "plain"), "models/lenet|1|f32|/plain");
+  EXPECT_EQ(shown_series("lenet|1|f32|", "plain"), "models/lenet|1|f32|/end_to_end/plain");
+}
+
+TEST(SeriesName, tells_what_follows_the_subject) {
+  const std::string series = bound_series("a/m.onnx|1|f32|", BoundKind::kLibrary, "fusion");
+  EXPECT_EQ(behind_subject(series, "a/m.onnx|1|f32|"), "library/fusion");
+  EXPECT_EQ(behind_subject(series, "a/m.onnx|1|f32"), "") << "the beginning of another subject";
+  EXPECT_EQ(behind_subject(series, ""), "");
+  EXPECT_EQ(behind_subject(layer_series("v1:relu"), "v1:relu"), "");
+  EXPECT_EQ(behind_subject("models/lenet", "lenet"), "");
 }
 
 }  // namespace

@@ -295,7 +295,7 @@ RoundComparison compare_rounds(std::span<const results::PairedRound> rounds,
       [&](const results::ModelMode& name, QualifiedMetric metric) {
         metric.subject = name.first;
         metric.mode = name.second;
-        metric.test.series = "models/" + name.first + "/" + name.second;
+        metric.test.series = results::qualified_series(name.first, name.second);
         metric.baseline_variant.clear();
         metric.candidate_variant.clear();
         result.models.push_back(std::move(metric));

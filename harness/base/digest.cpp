@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <openssl/evp.h>
 
+#define XXH_INLINE_ALL  // nothing to link
+#include <xxhash.h>
+
 #include <array>
 #include <fstream>
 #include <memory>
@@ -38,6 +41,10 @@ class Sha256 {
 };
 
 }  // namespace
+
+std::uint64_t hash64(std::span<const std::byte> bytes, std::uint64_t seed) {
+  return XXH64(bytes.data(), bytes.size(), seed);
+}
 
 std::string sha256(std::string_view content) {
   Sha256 hash;

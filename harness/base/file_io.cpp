@@ -17,11 +17,11 @@
 
 namespace plumb {
 
-DescriptorBuffer::DescriptorBuffer(int descriptor) : descriptor_(descriptor) {
+FileDescriptor::Buffer::Buffer(int descriptor) : descriptor_(descriptor) {
   setp(bytes_.data(), bytes_.data() + bytes_.size());
 }
 
-DescriptorBuffer::int_type DescriptorBuffer::overflow(int_type character) {
+FileDescriptor::Buffer::int_type FileDescriptor::Buffer::overflow(int_type character) {
   if (sync() != 0) {
     return traits_type::eof();
   }
@@ -31,7 +31,7 @@ DescriptorBuffer::int_type DescriptorBuffer::overflow(int_type character) {
   return traits_type::not_eof(character);
 }
 
-int DescriptorBuffer::sync() {
+int FileDescriptor::Buffer::sync() {
   for (const char* next = pbase(); next < pptr() && fault_ == 0;) {
     const ssize_t written = ::write(descriptor_, next, static_cast<std::size_t>(pptr() - next));
     if (written >= 0) {
@@ -112,7 +112,7 @@ class Part {
 
 /// Writes into an open file. Returns the `errno` of a write that failed, or 0.
 int write_into(int descriptor, const Write& write) {
-  DescriptorBuffer buffer(descriptor);
+  FileDescriptor::Buffer buffer(descriptor);
   std::ostream out(&buffer);
   write(out);
   out.flush();

@@ -15,6 +15,25 @@ namespace plumb {
 /// Owner of one file descriptor, which it closes when destroyed.
 class FileDescriptor {
  public:
+  /// Stream buffer over an open file descriptor, which it does not own. It keeps the first fault of
+  /// a write; what comes behind one is dropped.
+  class Buffer final : public std::streambuf {
+   public:
+    explicit Buffer(int descriptor);
+
+    /// Returns the `errno` of the first write that failed, or 0.
+    [[nodiscard]] int fault() const noexcept { return fault_; }
+
+   protected:
+    int_type overflow(int_type character) override;
+    int sync() override;
+
+   private:
+    int descriptor_;
+    int fault_ = 0;
+    std::array<char, 1U << 14U> bytes_{};
+  };
+
   FileDescriptor() = default;
   explicit FileDescriptor(int number) : number_(number) {}
   ~FileDescriptor() { reset(); }
@@ -41,25 +60,6 @@ class FileDescriptor {
 
  private:
   int number_ = -1;
-};
-
-/// Stream buffer over an open file descriptor, which it does not own. It keeps the first fault of
-/// a write; what comes behind one is dropped.
-class DescriptorBuffer final : public std::streambuf {
- public:
-  explicit DescriptorBuffer(int descriptor);
-
-  /// Returns the `errno` of the first write that failed, or 0.
-  [[nodiscard]] int fault() const noexcept { return fault_; }
-
- protected:
-  int_type overflow(int_type character) override;
-  int sync() override;
-
- private:
-  int descriptor_;
-  int fault_ = 0;
-  std::array<char, 1U << 14U> bytes_{};
 };
 
 /// Writes a file beside its name, and then renames it. Others see all of it or what was there

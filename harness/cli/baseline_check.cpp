@@ -10,7 +10,7 @@
 #include "harness/analysis/bounds/model_execution.hpp"
 #include "harness/base/error.hpp"
 #include "harness/session/stored/stored_comparison.hpp"
-#include "harness/terminal/messages.hpp"
+#include "harness/terminal/terminal.hpp"
 #include "reporting/content/comparison/comparison_report.hpp"
 #include "reporting/formats/output_format.hpp"
 
@@ -34,12 +34,13 @@ int compute_exit_status(const std::map<std::string, std::vector<results::Scenari
   bool inconclusive = false;
   for (const auto& [subject, all] : loads) {
     for (const results::ScenarioResult& load : analysis::newest_loads(all)) {
-      const results::LoadVerdict verdict = judge_load(load);
+      const results::ScenarioResult::Verdict verdict = judge_load(load);
       const bool refused = load.outcome.kind == results::Outcome::Kind::kUnsupported;
-      failed = failed || verdict == results::LoadVerdict::kFailed ||
-               (verdict == results::LoadVerdict::kNotExecuted && !refused);
-      not_executed = not_executed || (verdict == results::LoadVerdict::kNotExecuted && refused);
-      inconclusive = inconclusive || verdict == results::LoadVerdict::kInconclusive;
+      failed = failed || verdict == results::ScenarioResult::Verdict::kFailed ||
+               (verdict == results::ScenarioResult::Verdict::kNotExecuted && !refused);
+      not_executed =
+          not_executed || (verdict == results::ScenarioResult::Verdict::kNotExecuted && refused);
+      inconclusive = inconclusive || verdict == results::ScenarioResult::Verdict::kInconclusive;
     }
   }
   if (failed) {
@@ -51,7 +52,7 @@ int compute_exit_status(const std::map<std::string, std::vector<results::Scenari
   return inconclusive ? static_cast<int>(Error::Kind::kTryAgain) : 0;
 }
 
-void add_baseline_options(CLI::App& command, BaselineOptions& options) {
+void add_baseline_options(CLI::App& command, BaselineCheck::Options& options) {
   CLI::Option* const baseline =
       command.add_option("--baseline",
                          options.baseline,
@@ -91,7 +92,7 @@ void add_baseline_options(CLI::App& command, BaselineOptions& options) {
       ->needs(baseline);
 }
 
-BaselineCheck::BaselineCheck(const BaselineOptions& options,
+BaselineCheck::BaselineCheck(const BaselineCheck::Options& options,
                              const store::Store& store,
                              std::size_t runs)
     : options_(options) {
@@ -109,12 +110,13 @@ BaselineCheck::BaselineCheck(const BaselineOptions& options,
   }
 }
 
-std::optional<analysis::RunComparisonReport> BaselineCheck::check(
-    store::Store& store, const session::ModelSource& models, const results::RunId& run) const {
+std::optional<analysis::ComparisonReport> BaselineCheck::check(store::Store& store,
+                                                               const session::ModelSource& models,
+                                                               const results::RunId& run) const {
   if (!baseline_) {
     return std::nullopt;
   }
-  analysis::RunComparisonReport report =
+  analysis::ComparisonReport report =
       session::compare_stored_runs({store, models}, *baseline_, run, options_.varied, {});
   report.commits = options_.commits;
   reporting::write_reports(
@@ -123,19 +125,20 @@ std::optional<analysis::RunComparisonReport> BaselineCheck::check(
   return report;
 }
 
-std::optional<session::ConfirmationPlan> BaselineCheck::confirmation() const {
+std::optional<session::SuiteRun::SuspectConfirmation::Plan> BaselineCheck::confirmation() const {
   const bool wanted = options_.confirm == "auto" ? options_.gate : options_.confirm != "never";
   if (!baseline_ || !wanted) {
     return std::nullopt;
   }
-  session::ConfirmationPlan plan{.baseline = *baseline_, .varied = options_.varied};
+  session::SuiteRun::SuspectConfirmation::Plan plan{.baseline = *baseline_,
+                                                    .varied = options_.varied};
   if (options_.confirm != "auto") {
     plan.processes = static_cast<std::size_t>(std::stoi(options_.confirm));
   }
   return plan;
 }
 
-int BaselineCheck::status_of(const analysis::RunComparisonReport& report) const {
+int BaselineCheck::status_of(const analysis::ComparisonReport& report) const {
   return options_.gate ? gate_status({&report.comparison.verdict, 1}) : 0;
 }
 
@@ -143,7 +146,7 @@ void compare_with_baseline(CommandContext& context,
                            const BaselineCheck& baseline,
                            store::Store& store,
                            std::span<const analysis::RunReport> reports) {
-  std::vector<analysis::RunComparisonReport> comparisons;
+  std::vector<analysis::ComparisonReport> comparisons;
   const auto print = [&] {
     if (context.json) {
       reporting::write_measured_runs(reports, comparisons, std::cout);

@@ -7,12 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "harness/analysis/compare/metric_test.hpp"
-#include "harness/analysis/report/comparison_report.hpp"
-#include "harness/analysis/report/run_report.hpp"
+#include "harness/analysis/compare/metric_comparison.hpp"
+#include "harness/analysis/report/reports.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/results/scenario_result.hpp"
-#include "harness/session/run/suspect_confirmation.hpp"
+#include "harness/session/run/suite_run.hpp"
 
 namespace CLI {
 class App;
@@ -30,40 +29,42 @@ namespace plumb::cli {
 [[nodiscard]] int compute_exit_status(
     const std::map<std::string, std::vector<results::ScenarioResult>>& loads);
 
-/// Options for comparing what `plumb run` measured with a baseline.
-struct BaselineOptions {
-  std::string baseline;             ///< a run: id, prefix, tag; empty: nothing
-  std::vector<std::string> varied;  ///< what differs on purpose
-  std::vector<std::string> outputs;
-  bool gate = false;
-  std::string confirm = "auto";  ///< auto, never, or the number of fresh processes
-  results::CommitLink commits;   ///< for the reports
-};
-void add_baseline_options(CLI::App& command, BaselineOptions& options);
-
 /// Comparison of new runs with one baseline. Without a baseline it compares nothing.
 class BaselineCheck {
  public:
+  /// Options for comparing what `plumb run` measured with a baseline.
+  struct Options {
+    std::string baseline;             ///< a run: id, prefix, tag; empty: nothing
+    std::vector<std::string> varied;  ///< what differs on purpose
+    std::vector<std::string> outputs;
+    bool gate = false;
+    std::string confirm = "auto";  ///< auto, never, or the number of fresh processes
+    results::CommitLink commits;   ///< for the reports
+  };
+
   /// Finds the baseline and the reports' formats, before anything is measured. `@latest` is the
   /// newest run at that time. Throws Error{kUser} if there is no such run or format, or if several
   /// runs would have one report. Keeps a reference to `options`.
-  BaselineCheck(const BaselineOptions& options, const store::Store& store, std::size_t runs);
+  BaselineCheck(const Options& options, const store::Store& store, std::size_t runs);
 
   /// Returns the run to compare with. Absent: there is none.
   [[nodiscard]] const std::optional<results::RunId>& baseline() const { return baseline_; }
   /// Compares a stored run, writes its reports, and stores the comparison. Absent: there is no
   /// baseline. Throws Error{kRefused} for unlike environments or suites.
-  [[nodiscard]] std::optional<analysis::RunComparisonReport> check(
-      store::Store& store, const session::ModelSource& models, const results::RunId& run) const;
+  [[nodiscard]] std::optional<analysis::ComparisonReport> check(store::Store& store,
+                                                                const session::ModelSource& models,
+                                                                const results::RunId& run) const;
   /// Returns how suspects of a run are measured again. Absent: they are not.
-  [[nodiscard]] std::optional<session::ConfirmationPlan> confirmation() const;
+  [[nodiscard]] std::optional<session::SuiteRun::SuspectConfirmation::Plan> confirmation() const;
   /// Returns the gate's exit status for a comparison; 0 without a gate.
-  [[nodiscard]] int status_of(const analysis::RunComparisonReport& report) const;
+  [[nodiscard]] int status_of(const analysis::ComparisonReport& report) const;
 
  private:
-  const BaselineOptions& options_;
+  const Options& options_;
   std::optional<results::RunId> baseline_;
 };
+
+void add_baseline_options(CLI::App& command, BaselineCheck::Options& options);
 
 /// Compares each run with the baseline, if there is one, and sets the gate's exit status. With
 /// `--json` it prints one document of the runs and their comparisons, even if the last one is

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "harness/results/labels/run_labels.hpp"
-#include "harness/session/host/user_paths.hpp"
+#include "harness/session/host/host.hpp"
 #include "harness/session/work/session_context.hpp"
 #include "reporting/content/run/documents.hpp"
 
@@ -37,8 +37,8 @@ struct CommandContext {
   }
 
   /// Returns how to open a store for runs: what is written while its server is away waits.
-  [[nodiscard]] static store::StoreAccess for_runs() {
-    store::StoreAccess access;
+  [[nodiscard]] static store::Store::Access for_runs() {
+    store::Store::Access access;
     access.spool = session::spool_folder();
     return access;
   }

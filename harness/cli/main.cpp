@@ -7,17 +7,17 @@
 #include <cerrno>
 #include <csignal>
 #include <exception>
+#include <memory>
 #include <span>
 #include <system_error>
 
 #include "harness/base/error.hpp"
 #include "harness/base/limited_call.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/cli/option_checks.hpp"
+#include "harness/cli/shared_options.hpp"
 #include "harness/session/host/build_facts.hpp"
 #include "harness/session/zoo/zoo_models.hpp"
-#include "harness/terminal/messages.hpp"
-#include "harness/terminal/standard_output.hpp"
+#include "harness/terminal/terminal.hpp"
 #include "harness/worker/client/worker_process.hpp"
 
 namespace plumb::cli {
@@ -53,15 +53,15 @@ int run(int argc, char** argv, terminal::StandardOutput& output) {
       "4 refused to compare unlike with unlike, 75 try again, 130/143 interrupted with the partial "
       "run saved.");
 
-  const session::ZooModels models;
-  terminal::ProgressLine progress;
+  const session::ModelSource& models = session::zoo_models();
+  const std::unique_ptr<session::ProgressDisplay> progress = terminal::progress_line();
   CommandContext context{.version = session::kPlumbVersion,
                          .named_store = "",
                          .commit_url = "",
                          .json = false,
                          .stop = stop_wanted,
                          .models = models,
-                         .progress = progress,
+                         .progress = *progress,
                          .output = output};
   app.add_option("--store",
                  context.named_store,

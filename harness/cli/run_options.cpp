@@ -17,10 +17,10 @@
 #include "harness/base/digest.hpp"
 #include "harness/base/encoding.hpp"
 #include "harness/base/error.hpp"
-#include "harness/cli/option_checks.hpp"
-#include "harness/session/host/user_paths.hpp"
+#include "harness/cli/shared_options.hpp"
+#include "harness/session/host/host.hpp"
 #include "harness/session/work/suite_models.hpp"
-#include "harness/suite/range_text.hpp"
+#include "harness/suite/suite.hpp"
 #include "harness/worker/protocol/stack.hpp"
 
 namespace plumb::cli {
@@ -127,8 +127,8 @@ void refuse_beside_suite(const SuiteChoice& choice) {
 }
 
 /// Returns the layers that are chosen. Throws Error{kUser} where others than layers are measured.
-suite::LayerSelection selection_of(const RunOptions& options) {
-  suite::LayerSelection selection{.wanted = options.layers, .excluded = options.excluded};
+suite::ResolvedSuite::Selection selection_of(const RunOptions& options) {
+  suite::ResolvedSuite::Selection selection{.wanted = options.layers, .excluded = options.excluded};
   if (!selection.empty() && (options.only == "models" || !options.loads.scenarios.empty())) {
     throw Error(Error::Kind::kUser,
                 fmt::format("'--{}' chooses layers, and '--{}' executes whole models: leave one "
@@ -156,12 +156,13 @@ void refuse_always(const RunOptions& options) {
 }
 
 /// Returns when models are profiled. Throws Error{kUser} for options that exclude each other.
-session::ProfiledTime profiled_time_of(const RunOptions& options) {
+session::RunProfiles::When profiled_time_of(const RunOptions& options) {
   if (options.profile == "always") {
     refuse_always(options);
-    return session::ProfiledTime::kAlways;
+    return session::RunProfiles::When::kAlways;
   }
-  return options.profile == "off" ? session::ProfiledTime::kNever : session::ProfiledTime::kPass;
+  return options.profile == "off" ? session::RunProfiles::When::kNever
+                                  : session::RunProfiles::When::kPass;
 }
 
 }  // namespace
@@ -416,8 +417,8 @@ results::RunLabels labels_of_run(const std::vector<std::string>& given,
   return results::parse_labels(given, std::move(labels));
 }
 
-session::SuiteRunOptions suite_run_options(const RunOptions& options, const std::string& stack) {
-  session::SuiteRunOptions run = options.suite_run;
+session::SuiteRun::Options suite_run_options(const RunOptions& options, const std::string& stack) {
+  session::SuiteRun::Options run = options.suite_run;
   run.worker.stack = stack;
   run.command = {"plumb", "run"};
   const std::vector<std::string> words = words_of(options.choice);

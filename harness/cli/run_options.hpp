@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "harness/cli/baseline_check.hpp"
-#include "harness/cli/load_options.hpp"
+#include "harness/cli/shared_options.hpp"
 #include "harness/session/host/model_export.hpp"
 #include "harness/session/run/suite_run.hpp"
 #include "harness/session/work/session_context.hpp"
@@ -78,16 +78,16 @@ void export_models(SuiteChoice& choice,
 struct RunOptions {
   SuiteChoice choice;
   std::vector<std::string> stacks;
-  session::SuiteRunOptions suite_run;  ///< suite_run_options() completes them
-  stacks::BuildRecipe build;  ///< of the stack, which is built first; no command: it is not
-  results::RunLabels built;   ///< labels of what was built
+  session::SuiteRun::Options suite_run;  ///< suite_run_options() completes them
+  stacks::BuildCache::Recipe build;  ///< of the stack, which is built first; no command: it is not
+  results::RunLabels built;          ///< labels of what was built
   std::string reuse;
   std::string budget;
   std::string cache;
   std::string only;
   std::vector<std::string> modes;
   LoadOptions loads;
-  BaselineOptions baseline;
+  BaselineCheck::Options baseline;
   std::string profile = "pass";       ///< off, pass or always
   std::string join;                   ///< name of a run that several processes share
   std::string lease = "30s";          ///< of this process in it
@@ -114,7 +114,7 @@ void add_label_option(CLI::App& command, std::vector<std::string>& labels);
 
 /// Returns how the suite is measured on one of the stacks. Throws Error{kUser} for a mode that is
 /// none, and for options that exclude each other.
-[[nodiscard]] session::SuiteRunOptions suite_run_options(const RunOptions& options,
-                                                         const std::string& stack);
+[[nodiscard]] session::SuiteRun::Options suite_run_options(const RunOptions& options,
+                                                           const std::string& stack);
 
 }  // namespace plumb::cli

@@ -12,7 +12,7 @@
 #include "harness/base/error.hpp"
 #include "harness/importers/result_files.hpp"
 #include "harness/results/json_object.hpp"
-#include "harness/results/sample_codec.hpp"
+#include "harness/results/measurement.hpp"
 
 namespace plumb::importers {
 namespace {
@@ -130,7 +130,9 @@ std::size_t count_of(const BenchmarkColumns& columns, std::size_t i) {
              : 1;
 }
 
-void read_times(const BenchmarkColumns& columns, std::size_t i, ImportedBenchmark& benchmark) {
+void read_times(const BenchmarkColumns& columns,
+                std::size_t i,
+                ImportedResults::Benchmark& benchmark) {
   const Json& result = columns.at("result", i);
   if (result.is_null()) {
     benchmark.outcome = {results::Outcome::Kind::kUnsupported, "it failed in asv"};
@@ -189,7 +191,7 @@ void read_benchmark(const std::string& name,
     if (results.benchmarks.size() == kMaxImportedBenchmarks) {
       refuse(fmt::format("more than {} benchmarks", kMaxImportedBenchmarks));
     }
-    ImportedBenchmark& benchmark = results.benchmarks.emplace_back();
+    ImportedResults::Benchmark& benchmark = results.benchmarks.emplace_back();
     benchmark.name = combinations[i].empty() ? name : fmt::format("{}({})", name, combinations[i]);
     check_imported_name(benchmark.name);
     read_times(columns, i, benchmark);
@@ -296,7 +298,7 @@ void add_bench(const results::JsonObject& bench, const std::string& prefix, Comm
     return;
   }
   const Seconds time = imported_time(bench.number("value") * *unit);
-  std::vector<ImportedBenchmark>& benchmarks = commit.results.benchmarks;
+  std::vector<ImportedResults::Benchmark>& benchmarks = commit.results.benchmarks;
   const auto [place, added] = commit.places.try_emplace(name, benchmarks.size());
   if (added) {
     benchmarks.emplace_back().name = name;

@@ -20,7 +20,7 @@
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/results/json_object.hpp"
 #include "harness/results/labels/run_labels.hpp"
-#include "harness/stats/means.hpp"
+#include "harness/stats/statistical_tests.hpp"
 
 namespace plumb::importers {
 
@@ -62,7 +62,7 @@ KeyMapping read_key_mapping(std::string_view text) {
   for (const auto& [name, key] : results::JsonObject(document).facts("keys")) {
     try {
       check_imported_name(name);
-      MappedKey& layer = mapping[name];
+      ImportedResults::Layer& layer = mapping[name];
       layer.key = model::to_key(model::parse_key({key}));
       ++uses[layer.key];
     } catch (const Error& error) {
@@ -97,7 +97,8 @@ void check_suite_name(const std::string& name) {
 
 /// Summarizes samples of which only statistics were kept. The mean stands for the median, with
 /// Student's t interval at 95%. The 90th percentile is that of a normal distribution.
-measure::SampleSummary summarize_statistics(const ImportedBenchmark::Statistics& statistics) {
+measure::SampleSummary summarize_statistics(
+    const ImportedResults::Benchmark::Statistics& statistics) {
   const Seconds deviation = statistics.deviation.value_or(Seconds(0.0));
   measure::SampleSummary summary;
   // A mean alone is worth one sample: nothing shows its noise.
@@ -113,7 +114,7 @@ measure::SampleSummary summarize_statistics(const ImportedBenchmark::Statistics&
   return summary;
 }
 
-results::Measurement make_row(const ImportedBenchmark& benchmark,
+results::Measurement make_row(const ImportedResults::Benchmark& benchmark,
                               const std::string& suite,
                               const KeyMapping& keys,
                               std::size_t process,
@@ -151,7 +152,7 @@ void check_something(std::span<const ImportedResults> processes,
                      std::span<const std::string> files) {
   std::size_t skipped = 0;
   for (const ImportedResults& process : processes) {
-    for (const ImportedBenchmark& benchmark : process.benchmarks) {
+    for (const ImportedResults::Benchmark& benchmark : process.benchmarks) {
       if (benchmark.outcome.kind != results::Outcome::Kind::kSkipped) {
         return;
       }
@@ -167,7 +168,7 @@ void check_something(std::span<const ImportedResults> processes,
 
 /// Returns when the run was measured. Throws Error{kUser} if its first file gives a date that is
 /// not a time, and the user gives none.
-Timestamp find_start(const ImportedName& name,
+Timestamp find_start(const ImportedResults::Run::Name& name,
                      const ImportedResults& first,
                      const std::string& file,
                      Timestamp now) {
@@ -183,15 +184,15 @@ Timestamp find_start(const ImportedName& name,
 
 }  // namespace
 
-ImportedRun make_imported_run(const ImportedName& name,
-                              std::span<const ImportedResults> processes,
-                              std::span<const std::string> files,
-                              Timestamp now) {
+ImportedResults::Run make_imported_run(const ImportedResults::Run::Name& name,
+                                       std::span<const ImportedResults> processes,
+                                       std::span<const std::string> files,
+                                       Timestamp now) {
   PLUMB_CHECK(!processes.empty() && processes.size() == files.size());
   check_suite_name(name.suite);
   check_something(processes, files);
   const ImportedResults& first = processes.front();
-  ImportedRun run;
+  ImportedResults::Run run;
   results::RunHeader& header = run.header;
   header.suite = name.suite;
   header.resolved_suite =
@@ -218,7 +219,7 @@ ImportedRun make_imported_run(const ImportedName& name,
                       files[i]));
     }
     const Timestamp started = processes[i].started.value_or(header.started);
-    for (const ImportedBenchmark& benchmark : processes[i].benchmarks) {
+    for (const ImportedResults::Benchmark& benchmark : processes[i].benchmarks) {
       run.rows.push_back(make_row(benchmark, name.suite, name.keys, i, started));
     }
   }
@@ -268,7 +269,7 @@ class Cursor {
 };
 
 /// Reads a count of seconds, or with 12 digits and more of milliseconds, since 1970.
-std::optional<ImportedDate> since_1970(std::string_view text) {
+std::optional<ImportedResults::Date> since_1970(std::string_view text) {
   constexpr std::size_t kLongest = 14;
   constexpr std::size_t kMilliseconds = 12;
   std::int64_t count = 0;
@@ -278,7 +279,7 @@ std::optional<ImportedDate> since_1970(std::string_view text) {
   }
   std::from_chars(text.data(), text.data() + text.size(), count);
   const std::int64_t unit = text.size() >= kMilliseconds ? 1'000 : 1'000'000;
-  return ImportedDate{Timestamp(std::chrono::microseconds(count * unit)), true};
+  return ImportedResults::Date{Timestamp(std::chrono::microseconds(count * unit)), true};
 }
 
 /// Reads the offset from UTC at the end of a date, in minutes. Zero: UTC, or there is no zone.
@@ -300,7 +301,7 @@ std::optional<int> offset_in(Cursor& text, bool& has_zone) {
 
 }  // namespace
 
-std::optional<ImportedDate> parse_imported_date(std::string_view text) {
+std::optional<ImportedResults::Date> parse_imported_date(std::string_view text) {
   if (auto count = since_1970(text)) {
     return count;
   }
@@ -336,7 +337,7 @@ std::optional<ImportedDate> parse_imported_date(std::string_view text) {
       }
     }
   }
-  ImportedDate date;
+  ImportedResults::Date date;
   const auto offset = offset_in(cursor, date.has_zone);
   if (!offset) {
     return std::nullopt;

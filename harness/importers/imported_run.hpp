@@ -17,34 +17,62 @@
 
 namespace plumb::importers {
 
-/// Result of one benchmark of another harness, from one process. It has the samples, or mean and
-/// deviation if the harness keeps no samples, or the reason why there is no time.
-struct ImportedBenchmark {
-  /// Summary statistics of samples that were not kept.
-  struct Statistics {
-    std::size_t n = 0;
-    Seconds mean{};
-    std::optional<Seconds> deviation;  ///< absent: too few samples for one
-    std::optional<Seconds> min;
-    std::optional<measure::Interval> interval =
-        {};  ///< as the file gives it; else from the deviation
-  };
-  std::string name;
-  results::Outcome outcome;
-  std::vector<Seconds> samples;  ///< per execution
-  std::int64_t repetitions = 1;  ///< executions in each sample
-  std::optional<Statistics> statistics;
-};
-
 /// The contents of a result file of another harness.
 struct ImportedResults {
-  results::Facts identity;                    ///< what makes two files comparable: the machine
-  results::Facts facts;                       ///< everything else
-  std::optional<Timestamp> started;           ///< absent: the file does not say, or `unread_date`
-  std::string unread_date;                    ///< what the file gives as its date and is no time
-  std::string version;                        ///< that was measured, such as a commit; may be empty
-  std::size_t left_out = 0;                   ///< values that are not times
-  std::vector<ImportedBenchmark> benchmarks;  ///< each name once
+  /// Layer that a benchmark of another harness executes.
+  struct Layer {
+    model::LayerKey key;
+    bool alone = true;  ///< no other benchmark executes it: its time is what a user gets
+  };
+
+  /// Moment as another tool wrote it.
+  struct Date {
+    Timestamp time{};
+    bool has_zone = false;  ///< false: the text names no zone, and UTC is taken
+  };
+
+  /// Result of one benchmark of another harness, from one process. It has the samples, or mean and
+  /// deviation if the harness keeps no samples, or the reason why there is no time.
+  struct Benchmark {
+    /// Summary statistics of samples that were not kept.
+    struct Statistics {
+      std::size_t n = 0;
+      Seconds mean{};
+      std::optional<Seconds> deviation;  ///< absent: too few samples for one
+      std::optional<Seconds> min;
+      std::optional<measure::Interval> interval =
+          {};  ///< as the file gives it; else from the deviation
+    };
+    std::string name;
+    results::Outcome outcome;
+    std::vector<Seconds> samples;  ///< per execution
+    std::int64_t repetitions = 1;  ///< executions in each sample
+    std::optional<Statistics> statistics;
+  };
+
+  /// A run that is ready to be stored, once its header has an id.
+  struct Run {
+    /// Names under which results of another harness are stored.
+    struct Name {
+      std::string format;                ///< "google-benchmark", "nvbench": the backend of the run
+      std::string suite;                 ///< letters, digits, '.', '_', '-'; part of every key
+      std::string version;               ///< of what was measured: a fact; may be empty
+      std::string system;                ///< the machine; empty: what the files say
+      std::optional<Timestamp> started;  ///< absent: what the first file says
+      std::map<std::string, Layer> keys = {};  ///< layers that benchmarks are
+    };
+
+    results::RunHeader header;
+    std::vector<results::Measurement> rows;
+  };
+
+  results::Facts identity;            ///< what makes two files comparable: the machine
+  results::Facts facts;               ///< everything else
+  std::optional<Timestamp> started;   ///< absent: the file does not say, or `unread_date`
+  std::string unread_date;            ///< what the file gives as its date and is no time
+  std::string version;                ///< that was measured, such as a commit; may be empty
+  std::size_t left_out = 0;           ///< values that are not times
+  std::vector<Benchmark> benchmarks;  ///< each name once
 };
 
 /// Results of one suite at several moments: a run for each. In order of time.
@@ -70,34 +98,12 @@ inline constexpr std::int64_t kLastMillisecond = 253'402'300'799'000;  ///< of t
 /// Error{kUser}.
 void check_imported_name(const std::string& name);
 
-/// Layer that a benchmark of another harness executes.
-struct MappedKey {
-  model::LayerKey key;
-  bool alone = true;  ///< no other benchmark executes it: its time is what a user gets
-};
-
 /// Layers by the names of the benchmarks.
-using KeyMapping = std::map<std::string, MappedKey>;
+using KeyMapping = std::map<std::string, ImportedResults::Layer>;
 
 /// Reads `{"keys":{"NAME":"LAYER KEY"}}`. Throws Error{kUser} with the name, if the text is no such
 /// document, a name cannot be one (check_imported_name()) or a layer key is none. Pure.
 [[nodiscard]] KeyMapping read_key_mapping(std::string_view text);
-
-/// Names under which results of another harness are stored.
-struct ImportedName {
-  std::string format;                ///< "google-benchmark", "nvbench": the backend of the run
-  std::string suite;                 ///< letters, digits, '.', '_', '-'; part of every key
-  std::string version;               ///< of what was measured: a fact; may be empty
-  std::string system;                ///< the machine; empty: what the files say
-  std::optional<Timestamp> started;  ///< absent: what the first file says
-  KeyMapping keys = {};              ///< layers that benchmarks are
-};
-
-/// A run that is ready to be stored, once its header has an id.
-struct ImportedRun {
-  results::RunHeader header;
-  std::vector<results::Measurement> rows;
-};
 
 /// Makes one run of result files, each written by one process. Pure.
 ///
@@ -107,20 +113,14 @@ struct ImportedRun {
 /// first file gives one. The files may hold different benchmarks. Throws Error{kUser} for a bad
 /// suite name, for files of unlike machines, for a date that is not a time, and if every benchmark
 /// was skipped.
-[[nodiscard]] ImportedRun make_imported_run(const ImportedName& name,
-                                            std::span<const ImportedResults> processes,
-                                            std::span<const std::string> files,
-                                            Timestamp now);
-
-/// Moment as another tool wrote it.
-struct ImportedDate {
-  Timestamp time{};
-  bool has_zone = false;  ///< false: the text names no zone, and UTC is taken
-};
+[[nodiscard]] ImportedResults::Run make_imported_run(const ImportedResults::Run::Name& name,
+                                                     std::span<const ImportedResults> processes,
+                                                     std::span<const std::string> files,
+                                                     Timestamp now);
 
 /// Parses a date with a time of day in the forms that tools write. These are RFC 3339 with an
 /// offset, "2019-05-03 14:05:17", "2016/08/02-14:05:17", "2021.01.01 3:00:00 +0100" and whole
 /// seconds or milliseconds since 1970. Absent: it is none of them. Pure.
-[[nodiscard]] std::optional<ImportedDate> parse_imported_date(std::string_view text);
+[[nodiscard]] std::optional<ImportedResults::Date> parse_imported_date(std::string_view text);
 
 }  // namespace plumb::importers

@@ -239,7 +239,7 @@ ImportedResults read_row(const CsvTable& table,
       if (!number) {
         refuse(fmt::format("'{}' is not a number", cell.substr(0, kMaxImportedName)));
       }
-      ImportedBenchmark& benchmark = results.benchmarks.emplace_back();
+      ImportedResults::Benchmark& benchmark = results.benchmarks.emplace_back();
       benchmark.name = table.names[column];
       benchmark.samples = {imported_time(*number * unit)};
     } catch (const Error& error) {

@@ -95,7 +95,7 @@ const ImportFormat& find_format(const ResultFiles& options) {
 std::string content_of(const ImportedResults& results) {
   std::string text = fmt::format(
       "{} {}\n", results.version, results.started ? to_text(*results.started) : std::string());
-  for (const ImportedBenchmark& benchmark : results.benchmarks) {
+  for (const ImportedResults::Benchmark& benchmark : results.benchmarks) {
     text += fmt::format("{}\n{} {}\n",
                         benchmark.name,
                         to_text(benchmark.outcome.kind),
@@ -118,15 +118,15 @@ std::vector<std::string> result_formats() {
   return names;
 }
 
-std::vector<RunSource> read_result_files(const ResultFiles& options,
-                                         const ReadResultFile& read_file) {
+std::vector<ResultFiles::Run> read_result_files(const ResultFiles& options,
+                                                const ReadResultFile& read_file) {
   if (options.files.size() > kMaxFiles) {
     throw Error(Error::Kind::kUser,
                 fmt::format("{} files: at most {} are read", options.files.size(), kMaxFiles));
   }
   const ImportFormat& format = find_format(options);
-  std::vector<RunSource> runs;
-  RunSource joined;
+  std::vector<ResultFiles::Run> runs;
+  ResultFiles::Run joined;
   std::string digests;
   std::size_t rows = 0;
   for (const std::string& file : options.files) {
@@ -161,14 +161,15 @@ std::vector<RunSource> read_result_files(const ResultFiles& options,
   return runs;
 }
 
-std::vector<std::string> unused_names(const KeyMapping& keys, std::span<const RunSource> runs) {
+std::vector<std::string> unused_names(const KeyMapping& keys,
+                                      std::span<const ResultFiles::Run> runs) {
   std::set<std::string> unused;
   for (const auto& [name, layer] : keys) {
     unused.insert(name);
   }
-  for (const RunSource& run : runs) {
+  for (const ResultFiles::Run& run : runs) {
     for (const ImportedResults& process : run.processes) {
-      for (const ImportedBenchmark& benchmark : process.benchmarks) {
+      for (const ImportedResults::Benchmark& benchmark : process.benchmarks) {
         unused.erase(benchmark.name);
       }
     }

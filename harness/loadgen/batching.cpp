@@ -12,7 +12,8 @@
 
 namespace plumb::loadgen {
 
-std::vector<BucketUse> unused_buckets(const BatchExecutor& executor, std::size_t maximum_batch) {
+std::vector<BatchExecutor::BucketUse> unused_buckets(const BatchExecutor& executor,
+                                                     std::size_t maximum_batch) {
   const std::vector<std::size_t> buckets = executor.buckets();
   const bool ascending =
       std::adjacent_find(buckets.begin(), buckets.end(), std::greater_equal<>()) == buckets.end();
@@ -23,7 +24,7 @@ std::vector<BucketUse> unused_buckets(const BatchExecutor& executor, std::size_t
                             fmt::join(buckets, ", "),
                             maximum_batch));
   }
-  std::vector<BucketUse> uses;
+  std::vector<BatchExecutor::BucketUse> uses;
   uses.reserve(buckets.size());
   for (const std::size_t bucket : buckets) {
     uses.push_back({bucket, 0, 0});
@@ -31,19 +32,23 @@ std::vector<BucketUse> unused_buckets(const BatchExecutor& executor, std::size_t
   return uses;
 }
 
-std::size_t use_bucket(std::vector<BucketUse>& uses, std::size_t samples) {
-  const auto use = std::find_if(
-      uses.begin(), uses.end(), [&](const BucketUse& each) { return each.bucket >= samples; });
+std::size_t use_bucket(std::vector<BatchExecutor::BucketUse>& uses, std::size_t samples) {
+  const auto use =
+      std::find_if(uses.begin(), uses.end(), [&](const BatchExecutor::BucketUse& each) {
+        return each.bucket >= samples;
+      });
   PLUMB_CHECK(use != uses.end());
   ++use->batches;
   use->samples += samples;
   return use->bucket;
 }
 
-void answer_batch(BatchExecutor& executor, const QueryBatch& batch, Completions& completions) {
-  std::vector<SampleResponse> responses;
+void answer_batch(BatchExecutor& executor,
+                  const BatchExecutor::Batch& batch,
+                  Completions& completions) {
+  std::vector<Completions::Response> responses;
   responses.reserve(batch.samples.size());
-  for (const QuerySample& sample : batch.samples) {
+  for (const SystemUnderTest::Sample& sample : batch.samples) {
     responses.push_back({sample.id, {}});
   }
   // An exception that leaves a lane's thread would end the process.
@@ -52,7 +57,7 @@ void answer_batch(BatchExecutor& executor, const QueryBatch& batch, Completions&
   } catch (const std::exception& error) {
     std::vector<std::uint64_t> ids;
     ids.reserve(batch.samples.size());
-    for (const QuerySample& sample : batch.samples) {
+    for (const SystemUnderTest::Sample& sample : batch.samples) {
       ids.push_back(sample.id);
     }
     completions.fail(ids, error.what());
@@ -77,12 +82,12 @@ std::string DirectSystem::describe() const {
 
 void DirectSystem::start(std::shared_ptr<Completions> completions) {
   completions_ = std::move(completions);
-  for (BucketUse& use : uses_) {
+  for (BatchExecutor::BucketUse& use : uses_) {
     use = {use.bucket, 0, 0};
   }
 }
 
-void DirectSystem::issue(std::span<const QuerySample> samples) {
+void DirectSystem::issue(std::span<const SystemUnderTest::Sample> samples) {
   while (!samples.empty()) {
     const auto batch = samples.first(std::min(samples.size(), maximum_batch_));
     samples = samples.subspan(batch.size());
@@ -91,7 +96,7 @@ void DirectSystem::issue(std::span<const QuerySample> samples) {
 }
 
 DynamicBatcher::DynamicBatcher(BatchExecutor& executor,
-                               const BatchPolicy& policy,
+                               const DynamicBatcher::Policy& policy,
                                const LoadClock& clock)
     : executor_(executor),
       policy_(policy),
@@ -134,12 +139,12 @@ void DynamicBatcher::start(std::shared_ptr<Completions> completions) {
   const std::scoped_lock lock(mutex_);
   queue_.clear();
   completions_ = std::move(completions);
-  for (BucketUse& use : uses_) {
+  for (BatchExecutor::BucketUse& use : uses_) {
     use = {use.bucket, 0, 0};
   }
 }
 
-void DynamicBatcher::issue(std::span<const QuerySample> samples) {
+void DynamicBatcher::issue(std::span<const SystemUnderTest::Sample> samples) {
   const auto now = clock_.now();
   {
     const std::scoped_lock lock(mutex_);
@@ -161,7 +166,7 @@ void DynamicBatcher::flush() {
   changed_.notify_all();
 }
 
-std::vector<BucketUse> DynamicBatcher::uses() const {
+std::vector<BatchExecutor::BucketUse> DynamicBatcher::uses() const {
   const std::scoped_lock lock(mutex_);
   return uses_;
 }
@@ -179,7 +184,7 @@ void DynamicBatcher::work(std::size_t lane) {
       }
       continue;
     }
-    const std::vector<QuerySample> samples = queue_.pop();
+    const std::vector<SystemUnderTest::Sample> samples = queue_.pop();
     const std::shared_ptr<Completions> completions = completions_;
     const std::size_t bucket = use_bucket(uses_, samples.size());
     const bool more = !queue_.empty();

@@ -13,7 +13,7 @@ namespace plumb::loadgen {
 namespace {
 
 using Nanoseconds = std::chrono::nanoseconds;
-using Purpose = PeakProbe::Purpose;
+using Purpose = BudgetedLoad::Probe::Purpose;
 
 constexpr double kLowest = 1e-6;  // of a target rate: the search goes no lower
 // Of the unloaded rate. A system that is idle for 63/64 of the time keeps its limit no better when
@@ -25,12 +25,12 @@ constexpr double kProbeOverrun = 3.0;  // planned durations after which a probe 
 class PeakFinder {
  public:
   PeakFinder(const EffectiveLoad& load,
-             const PeakSearch& search,
+             const BudgetedLoad::Search& search,
              SystemUnderTest& system,
              LoadClock& clock)
       : load_(load), search_(search), system_(system), clock_(clock), begin_(clock.now()) {}
 
-  PeakResult find() {
+  BudgetedLoad::Peak find() {
     const double first = load_.target_rate ? *load_.target_rate : unloaded_rate();
     if (first > 0.0) {
       bracket(first);
@@ -50,7 +50,7 @@ class PeakFinder {
   /// Returns the rate of the system with one query at a time. 0 if it answers none.
   double unloaded_rate() {
     EffectiveLoad single = load_;
-    single.scenario = LoadScenario::kSingleStream;
+    single.scenario = RequestedLoad::Scenario::kSingleStream;
     single.target_rate.reset();
     single.latency_limit.reset();
     single.fixed_duration = true;
@@ -164,33 +164,33 @@ class PeakFinder {
   }
 
   const EffectiveLoad& load_;
-  const PeakSearch& search_;
+  const BudgetedLoad::Search& search_;
   SystemUnderTest& system_;
   LoadClock& clock_;
   Nanoseconds begin_;
-  PeakResult result_;
+  BudgetedLoad::Peak result_;
 };
 
 }  // namespace
 
-std::string_view to_text(PeakProbe::Purpose purpose) {
+std::string_view to_text(BudgetedLoad::Probe::Purpose purpose) {
   switch (purpose) {
-    case PeakProbe::Purpose::kUnloaded:
+    case BudgetedLoad::Probe::Purpose::kUnloaded:
       return "unloaded";
-    case PeakProbe::Purpose::kProbe:
+    case BudgetedLoad::Probe::Purpose::kProbe:
       return "probe";
-    case PeakProbe::Purpose::kConfirmation:
+    case BudgetedLoad::Probe::Purpose::kConfirmation:
       return "confirmation";
   }
   return "unknown";
 }
 
-PeakResult find_peak(const EffectiveLoad& load,
-                     const PeakSearch& search,
-                     SystemUnderTest& system,
-                     LoadClock& clock) {
-  if (load.scenario != LoadScenario::kServer || load.mode != LoadMode::kPerformance ||
-      !load.latency_limit) {
+BudgetedLoad::Peak find_peak(const EffectiveLoad& load,
+                             const BudgetedLoad::Search& search,
+                             SystemUnderTest& system,
+                             LoadClock& clock) {
+  if (load.scenario != RequestedLoad::Scenario::kServer ||
+      load.mode != RequestedLoad::Mode::kPerformance || !load.latency_limit) {
     throw Error(
         Error::Kind::kUser,
         fmt::format("only server in performance mode, with a latency limit, has a peak: this "
@@ -235,11 +235,12 @@ class Loading {
 
   void run() {
     RequestedLoad& asked = load_.requested;
-    if (asked.scenario == LoadScenario::kServer && !asked.target_rate) {
+    if (asked.scenario == RequestedLoad::Scenario::kServer && !asked.target_rate) {
       search();
       return;
     }
-    const bool one_query = asked.scenario == LoadScenario::kOffline && !asked.fixed_duration;
+    const bool one_query =
+        asked.scenario == RequestedLoad::Scenario::kOffline && !asked.fixed_duration;
     const CutQuery cut = one_query ? size_query() : CutQuery{};
     limit(asked);
     enter_("running");
@@ -269,7 +270,7 @@ class Loading {
   void search() {
     limit(load_.requested);
     const EffectiveLoad load = resolve_load(load_.requested);
-    PeakSearch search;
+    BudgetedLoad::Search search;
     // An overloaded queue grows without end, and takes a few limits to show.
     search.probe_duration = std::max(std::min(kProbe, Seconds(load.minimum_duration)),
                                      Seconds(load.latency_limit.value_or(Nanoseconds{})) * kLimits);
@@ -281,12 +282,12 @@ class Loading {
       search.probe_budget = std::min(*search.probe_budget, std::max(spare, *search.budget * 0.5));
     }
     enter_("searching for the peak");
-    PeakResult peak = find_peak(load, search, system_, clock_);
+    BudgetedLoad::Peak peak = find_peak(load, search, system_, clock_);
     if (!peak.probes.empty()) {
       load_.result = peak.probes.back().result;
       if (!peak.rate && load_.result->valid()) {
         // A probe that passed is not a result, because it was too short for one.
-        load_.result->shortfalls.push_back({Shortfall::Kind::kDuration,
+        load_.result->shortfalls.push_back({LoadResult::Shortfall::Kind::kDuration,
                                             Seconds(load.minimum_duration).count(),
                                             Seconds(load_.result->last_issue).count(),
                                             peak.reason});
@@ -334,16 +335,16 @@ class Loading {
                                         budget_.value_or(Seconds(0)).count(),
                                         cut.allowed,
                                         cut.wanted);
-    std::vector<Shortfall>& shortfalls = load_.result->shortfalls;
-    const auto duration =
-        std::find_if(shortfalls.begin(), shortfalls.end(), [](const Shortfall& shortfall) {
-          return shortfall.kind == Shortfall::Kind::kDuration;
+    std::vector<LoadResult::Shortfall>& shortfalls = load_.result->shortfalls;
+    const auto duration = std::find_if(
+        shortfalls.begin(), shortfalls.end(), [](const LoadResult::Shortfall& shortfall) {
+          return shortfall.kind == LoadResult::Shortfall::Kind::kDuration;
         });
     if (duration != shortfalls.end()) {
       duration->text += "; " + why;
       return;
     }
-    shortfalls.push_back({Shortfall::Kind::kCount,
+    shortfalls.push_back({LoadResult::Shortfall::Kind::kCount,
                           static_cast<double>(cut.wanted),
                           static_cast<double>(cut.allowed),
                           why});

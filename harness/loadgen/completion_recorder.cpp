@@ -8,15 +8,15 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
-#include "harness/loadgen/early_stopping.hpp"
+#include "harness/loadgen/load_settings.hpp"
 
 namespace plumb::loadgen {
 
-LatencyHistogram::LatencyHistogram()
+CompletionRecorder::Histogram::Histogram()
     : buckets_(find_bucket(std::numeric_limits<std::int64_t>::max()) + 1),
       least_(std::numeric_limits<std::uint64_t>::max()) {}
 
-std::uint64_t LatencyHistogram::compute_highest(std::size_t bucket) {
+std::uint64_t CompletionRecorder::Histogram::compute_highest(std::size_t bucket) {
   const std::size_t octave = bucket >> kBits;
   if (octave < 2) {
     return bucket;
@@ -25,20 +25,21 @@ std::uint64_t LatencyHistogram::compute_highest(std::size_t bucket) {
   return ((static_cast<std::uint64_t>(bucket) - (shift << kBits) + 1) << shift) - 1;
 }
 
-LatencyHistogram::Nanoseconds LatencyHistogram::min() const {
+CompletionRecorder::Histogram::Nanoseconds CompletionRecorder::Histogram::min() const {
   return Nanoseconds(count_ == 0 ? 0 : static_cast<std::int64_t>(least_));
 }
 
-LatencyHistogram::Nanoseconds LatencyHistogram::max() const {
+CompletionRecorder::Histogram::Nanoseconds CompletionRecorder::Histogram::max() const {
   return Nanoseconds(static_cast<std::int64_t>(largest_));
 }
 
-LatencyHistogram::Nanoseconds LatencyHistogram::mean() const {
+CompletionRecorder::Histogram::Nanoseconds CompletionRecorder::Histogram::mean() const {
   return Nanoseconds(count_ == 0 ? 0
                                  : static_cast<std::int64_t>(sum_ / static_cast<double>(count_)));
 }
 
-LatencyHistogram::Nanoseconds LatencyHistogram::at_rank(std::uint64_t rank) const {
+CompletionRecorder::Histogram::Nanoseconds CompletionRecorder::Histogram::at_rank(
+    std::uint64_t rank) const {
   if (rank + 1 >= count_) {
     return max();
   }
@@ -50,15 +51,16 @@ LatencyHistogram::Nanoseconds LatencyHistogram::at_rank(std::uint64_t rank) cons
   return Nanoseconds(static_cast<std::int64_t>(std::min(compute_highest(bucket), largest_)));
 }
 
-LatencyHistogram::Nanoseconds LatencyHistogram::percentile(double percent) const {
+CompletionRecorder::Histogram::Nanoseconds CompletionRecorder::Histogram::percentile(
+    double percent) const {
   return at_rank(static_cast<std::uint64_t>(static_cast<double>(count_) * fraction_of(percent)));
 }
 
-InFlightTable::Slot& InFlightTable::at(std::uint32_t slot) {
+CompletionRecorder::InFlightTable::Slot& CompletionRecorder::InFlightTable::at(std::uint32_t slot) {
   return visible_chunks_[slot / kSlotsAChunk].load(std::memory_order_acquire)[slot % kSlotsAChunk];
 }
 
-std::uint32_t InFlightTable::take_free() {
+std::uint32_t CompletionRecorder::InFlightTable::take_free() {
   if (free_ == kNone) {
     if (chunks_.size() == kChunks) {
       throw Error(Error::Kind::kUser,
@@ -82,10 +84,10 @@ std::uint32_t InFlightTable::take_free() {
   return slot;
 }
 
-void InFlightTable::add(std::chrono::nanoseconds scheduled,
-                        std::uint64_t sequence,
-                        std::span<const std::uint64_t> indices,
-                        std::vector<QuerySample>& samples) {
+void CompletionRecorder::InFlightTable::add(std::chrono::nanoseconds scheduled,
+                                            std::uint64_t sequence,
+                                            std::span<const std::uint64_t> indices,
+                                            std::vector<SystemUnderTest::Sample>& samples) {
   samples.clear();
   std::uint32_t first = kNone;
   std::uint32_t previous = kNone;
@@ -112,7 +114,7 @@ void InFlightTable::add(std::chrono::nanoseconds scheduled,
   }
 }
 
-void InFlightTable::recycle() {
+void CompletionRecorder::InFlightTable::recycle() {
   if (freed_ == kNone) {
     return;
   }
@@ -123,7 +125,7 @@ void InFlightTable::recycle() {
   freed_count_ = 0;
 }
 
-InFlightTable::Slot* InFlightTable::find(std::uint64_t id) {
+CompletionRecorder::InFlightTable::Slot* CompletionRecorder::InFlightTable::find(std::uint64_t id) {
   const auto number = static_cast<std::uint32_t>(id) - 1;
   if (number / kSlotsAChunk >= kChunks) {
     return nullptr;
@@ -136,7 +138,7 @@ InFlightTable::Slot* InFlightTable::find(std::uint64_t id) {
   return slot.live_id.load(std::memory_order_acquire) == id ? &slot : nullptr;
 }
 
-void InFlightTable::free_query(Slot& first) {
+void CompletionRecorder::InFlightTable::free_query(Slot& first) {
   std::uint32_t number = first.query;
   while (number != kNone) {
     Slot& slot = at(number);
@@ -153,7 +155,7 @@ void InFlightTable::free_query(Slot& first) {
 
 void CompletionRecorder::add_query(std::chrono::nanoseconds scheduled,
                                    std::span<const std::uint64_t> indices,
-                                   std::vector<QuerySample>& samples) {
+                                   std::vector<SystemUnderTest::Sample>& samples) {
   // The lock is taken only when fresh slots run out, so that issuing rarely waits for answers.
   if (in_flight_.wants_freed(indices.size())) {
     const std::scoped_lock lock(mutex_);
@@ -163,12 +165,12 @@ void CompletionRecorder::add_query(std::chrono::nanoseconds scheduled,
   added_ += indices.size();
 }
 
-void CompletionRecorder::settle(InFlightTable::Slot& slot,
+void CompletionRecorder::settle(CompletionRecorder::InFlightTable::Slot& slot,
                                 std::chrono::nanoseconds now,
                                 bool failed) {
   // From here on, a second answer to this sample counts as unknown.
   slot.live_id.store(0, std::memory_order_release);
-  InFlightTable::Slot& first = in_flight_.first_of_query(slot);
+  CompletionRecorder::InFlightTable::Slot& first = in_flight_.first_of_query(slot);
   first.failed = first.failed || failed;
   if (--first.remaining > 0) {
     return;
@@ -186,7 +188,7 @@ void CompletionRecorder::settle(InFlightTable::Slot& slot,
   in_flight_.free_query(first);
 }
 
-void CompletionRecorder::complete(std::span<const SampleResponse> responses) {
+void CompletionRecorder::complete(std::span<const Completions::Response> responses) {
   // Read before the lock: waiting for another thread's bookkeeping is not latency of the system.
   const std::chrono::nanoseconds now = clock_.now();
   const std::scoped_lock lock(mutex_);
@@ -194,8 +196,8 @@ void CompletionRecorder::complete(std::span<const SampleResponse> responses) {
     return;
   }
   std::uint64_t answered = 0;
-  for (const SampleResponse& response : responses) {
-    InFlightTable::Slot* slot = in_flight_.find(response.id);
+  for (const Completions::Response& response : responses) {
+    CompletionRecorder::InFlightTable::Slot* slot = in_flight_.find(response.id);
     if (slot == nullptr) {
       ++tally_.unknown_answers;
       continue;
@@ -224,7 +226,7 @@ void CompletionRecorder::fail(std::span<const std::uint64_t> ids, std::string_vi
   }
   std::uint64_t answered = 0;
   for (const std::uint64_t id : ids) {
-    InFlightTable::Slot* slot = in_flight_.find(id);
+    CompletionRecorder::InFlightTable::Slot* slot = in_flight_.find(id);
     if (slot == nullptr) {
       ++tally_.unknown_answers;
       continue;

@@ -7,9 +7,86 @@
 
 #include "harness/base/error.hpp"
 #include "harness/loadgen/completion_recorder.hpp"
-#include "harness/loadgen/query_schedule.hpp"
 
 namespace plumb::loadgen {
+namespace {
+
+/// Returns LoadGen's generator for a seed, which takes its lower 32 bits.
+std::mt19937 generator(std::uint64_t seed) {
+  return std::mt19937(static_cast<std::mt19937::result_type>(seed));
+}
+
+/// Returns 0, stride, 2 · stride … below `count`, shuffled. The standard does not fix the order of
+/// std::shuffle; LoadGen's is that of libstdc++, too.
+std::vector<std::uint64_t> shuffled(std::uint64_t count,
+                                    std::uint64_t stride,
+                                    std::mt19937& random) {
+  std::vector<std::uint64_t> numbers((count + stride - 1) / stride);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    numbers[i] = i * stride;
+  }
+  std::shuffle(numbers.begin(), numbers.end(), random);
+  return numbers;
+}
+
+/// Returns the distance between the first samples of queries that share no sample.
+std::uint64_t compute_stride(const EffectiveLoad& load) {
+  return load.scenario == RequestedLoad::Scenario::kMultiStream ? load.samples_per_query : 1;
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> sample_set(const EffectiveLoad& load) {
+  std::mt19937 random = generator(load.seeds.data_set);
+  const bool accuracy = load.mode == RequestedLoad::Mode::kAccuracy;
+  return shuffled(accuracy ? load.total_samples : load.loaded_samples, 1, random);
+}
+
+SamplePicker::SamplePicker(const EffectiveLoad& load)
+    : load_(load),
+      set_(sample_set(load)),
+      random_(generator(load.seeds.samples)),
+      draw_(0, static_cast<std::int64_t>(set_.size()) - 1) {
+  const std::uint64_t stride = compute_stride(load);
+  starts_ = shuffled(set_.size(), stride, random_);
+  if (load.mode == RequestedLoad::Mode::kPerformance) {
+    // LoadGen shuffles two lists before its first draw, whether they are used or not: queries
+    // without common samples, and the set with its padding.
+    static_cast<void>(shuffled(set_.size() + stride - 1, 1, random_));
+    starts_.clear();
+  }
+}
+
+void SamplePicker::pick(std::vector<std::uint64_t>& indices) {
+  indices.clear();
+  if (load_.mode == RequestedLoad::Mode::kAccuracy) {
+    pick_once(indices);
+    return;
+  }
+  if (load_.scenario != RequestedLoad::Scenario::kOffline) {
+    next_ = static_cast<std::uint64_t>(draw_(random_));
+  }
+  for (std::uint64_t i = 0; i < load_.samples_per_query; ++i) {
+    indices.push_back(set_[next_]);
+    next_ = next_ + 1 == set_.size() ? 0 : next_ + 1;
+  }
+}
+
+void SamplePicker::pick_once(std::vector<std::uint64_t>& indices) {
+  if (load_.scenario == RequestedLoad::Scenario::kOffline) {
+    indices.assign(set_.begin() + static_cast<std::ptrdiff_t>(next_), set_.end());
+    next_ = set_.size();
+    return;
+  }
+  if (next_ == starts_.size()) {
+    return;
+  }
+  const std::uint64_t first = starts_[next_++];
+  const std::uint64_t last = std::min<std::uint64_t>(first + load_.samples_per_query, set_.size());
+  indices.assign(set_.begin() + static_cast<std::ptrdiff_t>(first),
+                 set_.begin() + static_cast<std::ptrdiff_t>(last));
+}
+
 namespace {
 
 using Nanoseconds = std::chrono::nanoseconds;
@@ -27,8 +104,9 @@ class LoadPass {
         picker_(load),
         recorder_(std::make_shared<CompletionRecorder>(
             clock,
-            CompletionRecorder::Options{
-                load.latency_limit, load.scenario == LoadScenario::kMultiStream, responses})) {}
+            CompletionRecorder::Options{load.latency_limit,
+                                        load.scenario == RequestedLoad::Scenario::kMultiStream,
+                                        responses})) {}
   // The system may still answer after an exception.
   ~LoadPass() { recorder_->close(); }
   LoadPass(const LoadPass&) = delete;
@@ -40,14 +118,14 @@ class LoadPass {
     system_.start(recorder_);
     issued_.start = clock_.now();
     switch (load_.scenario) {
-      case LoadScenario::kSingleStream:
-      case LoadScenario::kMultiStream:
+      case RequestedLoad::Scenario::kSingleStream:
+      case RequestedLoad::Scenario::kMultiStream:
         issue_one_by_one();
         break;
-      case LoadScenario::kServer:
+      case RequestedLoad::Scenario::kServer:
         issue_on_schedule();
         break;
-      case LoadScenario::kOffline:
+      case RequestedLoad::Scenario::kOffline:
         issue_at_once();
         break;
     }
@@ -63,8 +141,8 @@ class LoadPass {
   /// Returns whether another query is due, by the number of queries and the time of the last one.
   /// Always true in accuracy mode.
   [[nodiscard]] bool wants_more() const {
-    return load_.mode == LoadMode::kAccuracy || issued_.queries < load_.minimum_queries ||
-           issued_.last_issue < load_.minimum_duration;
+    return load_.mode == RequestedLoad::Mode::kAccuracy ||
+           issued_.queries < load_.minimum_queries || issued_.last_issue < load_.minimum_duration;
   }
 
   /// Returns whether a query may be issued at this time after the start.
@@ -90,7 +168,7 @@ class LoadPass {
   /// Waits until at most `outstanding` samples are outstanding. Returns false if the system has
   /// stalled.
   bool await_all_but(std::uint64_t outstanding) {
-    CompletionCount& done = recorder_->done();
+    LoadClock::CompletionCount& done = recorder_->done();
     if (issued_.samples <= outstanding) {
       return true;
     }
@@ -122,7 +200,7 @@ class LoadPass {
   }
 
   void issue_on_schedule() {
-    if (load_.mode == LoadMode::kAccuracy) {
+    if (load_.mode == RequestedLoad::Mode::kAccuracy) {
       while (issue(issued_.start)) {
       }
       return;
@@ -131,7 +209,7 @@ class LoadPass {
       throw Error(Error::Kind::kUser,
                   "server needs a target rate: give one, or search for the peak");
     }
-    ArrivalSchedule schedule(load_.seeds.schedule, *load_.target_rate);
+    EffectiveLoad::Arrivals schedule(load_.seeds.schedule, *load_.target_rate);
     while (wants_more()) {
       const Nanoseconds due = schedule.next();
       if (!within_budget(due)) {
@@ -151,7 +229,7 @@ class LoadPass {
   }
 
   void issue_at_once() {
-    const bool once = !load_.fixed_duration || load_.mode == LoadMode::kAccuracy;
+    const bool once = !load_.fixed_duration || load_.mode == RequestedLoad::Mode::kAccuracy;
     do {
       const Nanoseconds elapsed = clock_.now() - issued_.start;
       if (!within_budget(elapsed) || !issue(issued_.start)) {
@@ -167,22 +245,22 @@ class LoadPass {
   LoadClock& clock_;
   SamplePicker picker_;
   std::shared_ptr<CompletionRecorder> recorder_;
-  IssueTally issued_;
+  LoadResult::IssueTally issued_;
   std::vector<std::uint64_t> indices_;
-  std::vector<QuerySample> samples_;
+  std::vector<SystemUnderTest::Sample> samples_;
 };
 
 /// Returns the load that warms up for another one.
 EffectiveLoad make_warm_up(const EffectiveLoad& load) {
   EffectiveLoad warm = load;
-  warm.mode = LoadMode::kPerformance;
+  warm.mode = RequestedLoad::Mode::kPerformance;
   warm.fixed_duration = true;
   warm.minimum_duration = load.warm_up;
   warm.maximum_duration.reset();
   warm.minimum_queries = 1;
   warm.over_latency_at_most.reset();
   // Offline's one query may be far longer than a warm-up, and is cut to the loaded samples.
-  if (load.scenario == LoadScenario::kOffline) {
+  if (load.scenario == RequestedLoad::Scenario::kOffline) {
     warm.samples_per_query = std::min(load.samples_per_query, load.loaded_samples);
   }
   return warm;
@@ -201,7 +279,7 @@ LoadResult run_load(const EffectiveLoad& load,
       return result;
     }
   }
-  const bool accuracy = load.mode == LoadMode::kAccuracy;
+  const bool accuracy = load.mode == RequestedLoad::Mode::kAccuracy;
   return LoadPass(load, system, clock, accuracy ? responses : nullptr).run();
 }
 

@@ -1,12 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "harness/loadgen/load_clock.hpp"
+#include <chrono>
+#include <cstdint>
+#include <random>
+#include <vector>
+
 #include "harness/loadgen/load_result.hpp"
 #include "harness/loadgen/load_settings.hpp"
 #include "harness/loadgen/system_under_test.hpp"
 
 namespace plumb::loadgen {
+
+/// Returns the samples that a load takes from, in the order of LoadGen's loadable set. These are
+/// the loaded samples in performance mode, and the whole data set in accuracy mode. Their order is
+/// drawn by the seed of the data set.
+[[nodiscard]] std::vector<std::uint64_t> sample_set(const EffectiveLoad& load);
+
+/// Picker of the data set's samples that make the next query. It picks what LoadGen 6.0 picks with
+/// the same seeds and counts.
+///
+/// In performance mode samples are drawn from the loaded samples, uniformly and with replacement.
+/// MultiStream draws the first and takes its successors in the set, cyclically. Offline takes the
+/// set in turn. In accuracy mode every sample of the data set is taken once. Unlike LoadGen,
+/// MultiStream's last query there is cut instead of filled with samples that were taken before.
+class SamplePicker {
+ public:
+  explicit SamplePicker(const EffectiveLoad& load);
+
+  /// Fills `indices` with the samples of the next query. Leaves it empty if none are left (accuracy
+  /// mode).
+  void pick(std::vector<std::uint64_t>& indices);
+
+ private:
+  void pick_once(std::vector<std::uint64_t>& indices);
+
+  const EffectiveLoad& load_;
+  std::vector<std::uint64_t> set_;
+  std::vector<std::uint64_t> starts_;  // in the set, of accuracy mode's queries
+  std::mt19937 random_;
+  std::uniform_int_distribution<std::int64_t> draw_;
+  std::uint64_t next_ = 0;  // of the set, or of the starts
+};
 
 /// Loads a system by a scenario of MLPerf Inference, and judges the result.
 ///

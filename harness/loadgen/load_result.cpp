@@ -14,10 +14,11 @@ double per_second(std::uint64_t count, std::chrono::nanoseconds time) {
   return time.count() > 0 ? static_cast<double>(count) / Seconds(time).count() : 0.0;
 }
 
-EarlyStopping stop_early(const LoadResult& result, const LatencyHistogram& queries) {
-  EarlyStopping stopping;
-  const ConfidenceRule& rule = result.load.rule;
-  if (result.load.scenario == LoadScenario::kServer) {
+LoadResult::EarlyStopping stop_early(const LoadResult& result,
+                                     const CompletionRecorder::Histogram& queries) {
+  LoadResult::EarlyStopping stopping;
+  const EffectiveLoad::ConfidenceRule& rule = result.load.rule;
+  if (result.load.scenario == RequestedLoad::Scenario::kServer) {
     // A query that was never answered was not answered in time.
     stopping.queries = result.queries_issued;
     stopping.over = result.over_latency + (result.queries_issued - result.queries_completed);
@@ -33,16 +34,16 @@ EarlyStopping stop_early(const LoadResult& result, const LatencyHistogram& queri
     stopping.estimate = queries.at_rank(stopping.queries - *rank);
   }
   const auto rank_99 = estimate_rank({99.0, rule.confidence}, stopping.queries);
-  if (rank_99 && result.load.scenario == LoadScenario::kSingleStream) {
+  if (rank_99 && result.load.scenario == RequestedLoad::Scenario::kSingleStream) {
     stopping.estimate_99 = queries.at_rank(stopping.queries - *rank_99);
   }
   return stopping;
 }
 
 void add_rates(LoadResult& result, std::chrono::nanoseconds last_issued_completion) {
-  const bool server = result.load.scenario == LoadScenario::kServer;
+  const bool server = result.load.scenario == RequestedLoad::Scenario::kServer;
   const std::uint64_t queries = result.queries_completed;
-  if (queries > 1 && result.load.scenario != LoadScenario::kOffline) {
+  if (queries > 1 && result.load.scenario != RequestedLoad::Scenario::kOffline) {
     const auto time = server ? last_issued_completion : result.last_issue;
     result.queries_per_second = per_second(queries - 1, time);
     result.samples_per_second =
@@ -58,14 +59,14 @@ void add_rates(LoadResult& result, std::chrono::nanoseconds last_issued_completi
 
 }  // namespace
 
-LatencySummary summarize(const LatencyHistogram& latencies) {
-  LatencySummary summary;
+LoadResult::LatencySummary summarize(const CompletionRecorder::Histogram& latencies) {
+  LoadResult::LatencySummary summary;
   summary.count = latencies.count();
   summary.min = latencies.min();
   summary.mean = latencies.mean();
   summary.max = latencies.max();
-  std::transform(LatencySummary::kPercentiles.begin(),
-                 LatencySummary::kPercentiles.end(),
+  std::transform(LoadResult::LatencySummary::kPercentiles.begin(),
+                 LoadResult::LatencySummary::kPercentiles.end(),
                  summary.percentiles.begin(),
                  [&](double percent) { return latencies.percentile(percent); });
   const auto rank = measure::median_interval_rank(summary.count);
@@ -75,8 +76,8 @@ LatencySummary summarize(const LatencyHistogram& latencies) {
 }
 
 LoadResult make_load_result(const EffectiveLoad& load,
-                            const IssueTally& issued,
-                            const CompletionTally& completed) {
+                            const LoadResult::IssueTally& issued,
+                            const CompletionRecorder::Tally& completed) {
   LoadResult result;
   result.load = load;
   result.queries_issued = issued.queries;
@@ -96,15 +97,16 @@ LoadResult make_load_result(const EffectiveLoad& load,
   }
   result.begin = issued.start;
   result.sample_latency = summarize(completed.sample_latencies);
-  const LatencyHistogram& queries = load.scenario == LoadScenario::kMultiStream
-                                        ? completed.query_latencies
-                                        : completed.sample_latencies;
+  const CompletionRecorder::Histogram& queries =
+      load.scenario == RequestedLoad::Scenario::kMultiStream ? completed.query_latencies
+                                                             : completed.sample_latencies;
   result.query_latency = summarize(queries);
   result.percentile_latency = queries.percentile(load.rule.percentile);
-  if (load.scenario != LoadScenario::kOffline && load.mode == LoadMode::kPerformance) {
+  if (load.scenario != RequestedLoad::Scenario::kOffline &&
+      load.mode == RequestedLoad::Mode::kPerformance) {
     result.early_stopping = stop_early(result, queries);
   }
-  if (load.scenario == LoadScenario::kServer) {
+  if (load.scenario == RequestedLoad::Scenario::kServer) {
     result.lateness = summarize(issued.lateness);
   }
   add_rates(result, completed.last_issued_completion - issued.start);
@@ -116,7 +118,7 @@ LoadResult make_load_result(const EffectiveLoad& load,
 
 namespace {
 
-using Kind = Shortfall::Kind;
+using Kind = LoadResult::Shortfall::Kind;
 
 double seconds(std::chrono::nanoseconds time) {
   return Seconds(time).count();
@@ -133,7 +135,7 @@ std::string why_ended(const LoadResult& result) {
   return "";
 }
 
-void check_answers(const LoadResult& result, std::vector<Shortfall>& found) {
+void check_answers(const LoadResult& result, std::vector<LoadResult::Shortfall>& found) {
   const auto issued = static_cast<double>(result.samples_issued);
   if (result.samples_dropped > 0) {
     const auto dropped = static_cast<double>(result.samples_dropped);
@@ -166,8 +168,8 @@ void check_answers(const LoadResult& result, std::vector<Shortfall>& found) {
   }
 }
 
-void check_duration(const LoadResult& result, std::vector<Shortfall>& found) {
-  const bool offline = result.load.scenario == LoadScenario::kOffline;
+void check_duration(const LoadResult& result, std::vector<LoadResult::Shortfall>& found) {
+  const bool offline = result.load.scenario == RequestedLoad::Scenario::kOffline;
   const auto ran = offline ? result.sample_latency.max : result.last_issue;
   const auto required = result.load.minimum_duration;
   if (ran < required) {
@@ -184,7 +186,7 @@ void check_duration(const LoadResult& result, std::vector<Shortfall>& found) {
   }
 }
 
-void check_count(const LoadResult& result, std::vector<Shortfall>& found) {
+void check_count(const LoadResult& result, std::vector<LoadResult::Shortfall>& found) {
   const std::uint64_t required = result.load.minimum_queries;
   if (result.queries_issued < required) {
     found.push_back({Kind::kCount,
@@ -198,7 +200,7 @@ void check_count(const LoadResult& result, std::vector<Shortfall>& found) {
   }
 }
 
-void check_completeness(const LoadResult& result, std::vector<Shortfall>& found) {
+void check_completeness(const LoadResult& result, std::vector<LoadResult::Shortfall>& found) {
   const std::uint64_t required = result.load.total_samples;
   if (result.samples_issued < required) {
     found.push_back({Kind::kCount,
@@ -211,7 +213,7 @@ void check_completeness(const LoadResult& result, std::vector<Shortfall>& found)
   }
 }
 
-void check_latency(const LoadResult& result, std::vector<Shortfall>& found) {
+void check_latency(const LoadResult& result, std::vector<LoadResult::Shortfall>& found) {
   if (!result.load.latency_limit) {
     return;
   }
@@ -238,12 +240,12 @@ void check_latency(const LoadResult& result, std::vector<Shortfall>& found) {
   }
 }
 
-void check_confidence(const LoadResult& result, std::vector<Shortfall>& found) {
+void check_confidence(const LoadResult& result, std::vector<LoadResult::Shortfall>& found) {
   if (!result.early_stopping || result.early_stopping->met) {
     return;
   }
-  const EarlyStopping& stopping = *result.early_stopping;
-  const bool server = result.load.scenario == LoadScenario::kServer;
+  const LoadResult::EarlyStopping& stopping = *result.early_stopping;
+  const bool server = result.load.scenario == RequestedLoad::Scenario::kServer;
   found.push_back(
       {Kind::kConfidence,
        static_cast<double>(stopping.needed),
@@ -261,7 +263,7 @@ void check_confidence(const LoadResult& result, std::vector<Shortfall>& found) {
 
 }  // namespace
 
-std::string_view to_text(Shortfall::Kind kind) {
+std::string_view to_text(LoadResult::Shortfall::Kind kind) {
   switch (kind) {
     case Kind::kDuration:
       return "duration";
@@ -281,10 +283,10 @@ std::string_view to_text(Shortfall::Kind kind) {
   return "unknown";
 }
 
-std::vector<Shortfall> find_shortfalls(const LoadResult& result) {
-  std::vector<Shortfall> found;
+std::vector<LoadResult::Shortfall> find_shortfalls(const LoadResult& result) {
+  std::vector<LoadResult::Shortfall> found;
   check_answers(result, found);
-  if (result.load.mode == LoadMode::kAccuracy) {
+  if (result.load.mode == RequestedLoad::Mode::kAccuracy) {
     check_completeness(result, found);
   } else {
     check_duration(result, found);

@@ -14,55 +14,66 @@
 
 namespace plumb::loadgen {
 
-/// Summary of latencies. Percentiles follow MLPerf's rank, within 0.1% (LatencyHistogram).
-struct LatencySummary {
-  using Nanoseconds = std::chrono::nanoseconds;
-  static constexpr std::array<double, 6> kPercentiles{50.0, 90.0, 95.0, 97.0, 99.0, 99.9};
-
-  std::uint64_t count = 0;
-  Nanoseconds min{};
-  Nanoseconds mean{};
-  Nanoseconds max{};
-  std::array<Nanoseconds, 6> percentiles{};  ///< of kPercentiles
-  /// The 95 % interval of the median, as in SampleSummary. It assumes independent latencies.
-  Nanoseconds median_low{};
-  Nanoseconds median_high{};
-};
-[[nodiscard]] LatencySummary summarize(const LatencyHistogram& latencies);
-
-/// Result of MLPerf's early stopping: the bound that the number of queries proves.
-struct EarlyStopping {
-  bool met = false;
-  std::uint64_t queries = 0;
-  std::uint64_t needed = 0;   ///< server: for so many over the limit; else for any estimate
-  std::uint64_t over = 0;     ///< server: queries over the limit, those never answered included
-  std::uint64_t dropped = 0;  ///< else: the largest latencies left out of the estimate
-  std::optional<std::chrono::nanoseconds>
-      estimate_99;  ///< single_stream: of 99 %, from which MLPerf infers multi_stream
-  std::optional<std::chrono::nanoseconds> estimate;  ///< single and multi_stream: of the percentile
-};
-
-/// Condition of a valid result that does not hold, and by how much it is missed.
-struct Shortfall {
-  enum class Kind {
-    kDuration,    ///< seconds
-    kCount,       ///< queries; offline: samples
-    kLatency,     ///< seconds, at the percentile
-    kConfidence,  ///< queries
-    kDropped,     ///< samples never answered
-    kFailed,      ///< samples answered with a failure
-    kMiscounted,  ///< answers to samples that were not outstanding
-  };
-  Kind kind = Kind::kDuration;
-  double required = 0.0;
-  double actual = 0.0;
-  std::string text;  ///< the same as a sentence
-};
-[[nodiscard]] std::string_view to_text(Shortfall::Kind kind);  ///< "duration", "count", …
-
 /// Result of a load. An invalid result is data too: it has its numbers, and the reasons not to use
 /// them.
 struct LoadResult {
+  /// Summary of latencies. Percentiles follow MLPerf's rank, within 0.1%
+  /// (CompletionRecorder::Histogram).
+  struct LatencySummary {
+    using Nanoseconds = std::chrono::nanoseconds;
+    static constexpr std::array<double, 6> kPercentiles{50.0, 90.0, 95.0, 97.0, 99.0, 99.9};
+
+    std::uint64_t count = 0;
+    Nanoseconds min{};
+    Nanoseconds mean{};
+    Nanoseconds max{};
+    std::array<Nanoseconds, 6> percentiles{};  ///< of kPercentiles
+    /// The 95 % interval of the median, as in SampleSummary. It assumes independent latencies.
+    Nanoseconds median_low{};
+    Nanoseconds median_high{};
+  };
+
+  /// Result of MLPerf's early stopping: the bound that the number of queries proves.
+  struct EarlyStopping {
+    bool met = false;
+    std::uint64_t queries = 0;
+    std::uint64_t needed = 0;   ///< server: for so many over the limit; else for any estimate
+    std::uint64_t over = 0;     ///< server: queries over the limit, those never answered included
+    std::uint64_t dropped = 0;  ///< else: the largest latencies left out of the estimate
+    std::optional<std::chrono::nanoseconds>
+        estimate_99;  ///< single_stream: of 99 %, from which MLPerf infers multi_stream
+    std::optional<std::chrono::nanoseconds>
+        estimate;  ///< single and multi_stream: of the percentile
+  };
+
+  /// Condition of a valid result that does not hold, and by how much it is missed.
+  struct Shortfall {
+    enum class Kind {
+      kDuration,    ///< seconds
+      kCount,       ///< queries; offline: samples
+      kLatency,     ///< seconds, at the percentile
+      kConfidence,  ///< queries
+      kDropped,     ///< samples never answered
+      kFailed,      ///< samples answered with a failure
+      kMiscounted,  ///< answers to samples that were not outstanding
+    };
+    Kind kind = Kind::kDuration;
+    double required = 0.0;
+    double actual = 0.0;
+    std::string text;  ///< the same as a sentence
+  };
+
+  /// Counts and times of a run on the issuing side.
+  struct IssueTally {
+    std::chrono::nanoseconds start{};
+    std::chrono::nanoseconds last_issue{};  ///< after the start
+    std::uint64_t queries = 0;
+    std::uint64_t samples = 0;
+    bool out_of_budget = false;
+    bool stopped_as_lost = false;
+    CompletionRecorder::Histogram lateness;
+  };
+
   using Nanoseconds = std::chrono::nanoseconds;
 
   EffectiveLoad load;
@@ -100,24 +111,18 @@ struct LoadResult {
   [[nodiscard]] bool valid() const { return shortfalls.empty(); }
 };
 
-/// Counts and times of a run on the issuing side.
-struct IssueTally {
-  std::chrono::nanoseconds start{};
-  std::chrono::nanoseconds last_issue{};  ///< after the start
-  std::uint64_t queries = 0;
-  std::uint64_t samples = 0;
-  bool out_of_budget = false;
-  bool stopped_as_lost = false;
-  LatencyHistogram lateness;
-};
+[[nodiscard]] LoadResult::LatencySummary summarize(const CompletionRecorder::Histogram& latencies);
+
+[[nodiscard]] std::string_view to_text(
+    LoadResult::Shortfall::Kind kind);  ///< "duration", "count", …
 
 /// Makes a result of both sides' tallies, and judges it. Pure.
 [[nodiscard]] LoadResult make_load_result(const EffectiveLoad& load,
-                                          const IssueTally& issued,
-                                          const CompletionTally& completed);
+                                          const LoadResult::IssueTally& issued,
+                                          const CompletionRecorder::Tally& completed);
 
 /// Returns the conditions that a result does not meet. They are those of MLPerf Inference (rules,
 /// "Scenarios"), and that each sample is answered once.
-[[nodiscard]] std::vector<Shortfall> find_shortfalls(const LoadResult& result);
+[[nodiscard]] std::vector<LoadResult::Shortfall> find_shortfalls(const LoadResult& result);
 
 }  // namespace plumb::loadgen

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/math/special_functions/beta.hpp>
 #include <cmath>
 #include <string>
 
@@ -12,6 +13,57 @@
 #include "harness/base/parsed_text.hpp"
 
 namespace plumb::loadgen {
+namespace {
+
+/// Returns whether `over` latencies above the bound are few enough of `queries`. Needs over <
+/// queries.
+bool is_enough(const EffectiveLoad::ConfidenceRule& rule,
+               std::uint64_t queries,
+               std::uint64_t over) {
+  const double tail = boost::math::ibeta(static_cast<double>(queries - over),
+                                         static_cast<double>(over) + 1.0,
+                                         fraction_of(rule.percentile));
+  return tail < 1.0 - rule.confidence;
+}
+
+}  // namespace
+
+double fraction_of(double percent) {
+  return std::round(percent * 1e7) / 1e9;
+}
+
+std::uint64_t queries_needed(const EffectiveLoad::ConfidenceRule& rule, std::uint64_t over) {
+  PLUMB_CHECK(rule.percentile > 0.0 && rule.percentile < 100.0 && rule.confidence < 1.0);
+  std::uint64_t too_few = over;
+  std::uint64_t enough = over + 1;
+  while (!is_enough(rule, enough, over)) {
+    too_few = enough;
+    enough *= 2;
+  }
+  while (enough - too_few > 1) {
+    const std::uint64_t middle = too_few + (enough - too_few) / 2;
+    (is_enough(rule, middle, over) ? enough : too_few) = middle;
+  }
+  return enough;
+}
+
+std::optional<std::uint64_t> estimate_rank(const EffectiveLoad::ConfidenceRule& rule,
+                                           std::uint64_t queries) {
+  PLUMB_CHECK(rule.percentile > 0.0 && rule.percentile < 100.0 && rule.confidence < 1.0);
+  if (queries < 2 || !is_enough(rule, queries, 1)) {
+    return std::nullopt;
+  }
+  // The claim only becomes harder with more latencies over the bound, so one bisection finds the
+  // last.
+  std::uint64_t few = 1;
+  std::uint64_t too_many = queries;
+  while (too_many - few > 1) {
+    const std::uint64_t middle = few + (too_many - few) / 2;
+    (is_enough(rule, queries, middle) ? few : too_many) = middle;
+  }
+  return few;
+}
+
 namespace {
 
 using Nanoseconds = std::chrono::nanoseconds;
@@ -56,14 +108,14 @@ double checked_rate(double rate, std::string_view name) {
 }
 
 void check_combination(const RequestedLoad& asked) {
-  const bool server = asked.scenario == LoadScenario::kServer;
-  const bool offline = asked.scenario == LoadScenario::kOffline;
+  const bool server = asked.scenario == RequestedLoad::Scenario::kServer;
+  const bool offline = asked.scenario == RequestedLoad::Scenario::kOffline;
   const std::string name(to_text(asked.scenario));
   if (asked.fixed_duration && (asked.minimum_duration || asked.minimum_queries)) {
     refuse(
         "a fixed duration ends the run: leave out the minimum duration and the minimum of queries");
   }
-  if (server && asked.mode == LoadMode::kPerformance && !asked.latency_limit) {
+  if (server && asked.mode == RequestedLoad::Mode::kPerformance && !asked.latency_limit) {
     refuse("server needs a latency limit: its result is the rate at which the limit is kept");
   }
   if (offline && (asked.latency_limit || asked.percentile)) {
@@ -75,8 +127,8 @@ void check_combination(const RequestedLoad& asked) {
   if (!offline && asked.expected_rate) {
     refuse(name + " needs no expected rate: leave it out");
   }
-  if ((server || asked.scenario == LoadScenario::kSingleStream) && asked.samples_per_query &&
-      *asked.samples_per_query != 1) {
+  if ((server || asked.scenario == RequestedLoad::Scenario::kSingleStream) &&
+      asked.samples_per_query && *asked.samples_per_query != 1) {
     refuse(fmt::format("{} has 1 sample a query, not {}", name, *asked.samples_per_query));
   }
   if (offline && asked.minimum_queries && *asked.minimum_queries != 1) {
@@ -85,7 +137,7 @@ void check_combination(const RequestedLoad& asked) {
 }
 
 std::uint64_t offline_samples(const RequestedLoad& asked, const EffectiveLoad& load) {
-  if (load.mode == LoadMode::kAccuracy) {
+  if (load.mode == RequestedLoad::Mode::kAccuracy) {
     return load.total_samples;
   }
   if (load.fixed_duration) {
@@ -102,9 +154,9 @@ std::uint64_t offline_samples(const RequestedLoad& asked, const EffectiveLoad& l
 
 std::uint64_t samples_per_query(const RequestedLoad& asked, const EffectiveLoad& load) {
   switch (load.scenario) {
-    case LoadScenario::kOffline:
+    case RequestedLoad::Scenario::kOffline:
       return offline_samples(asked, load);
-    case LoadScenario::kMultiStream:
+    case RequestedLoad::Scenario::kMultiStream:
       return asked.samples_per_query.value_or(kMultiStreamSamples);
     default:
       return 1;
@@ -112,26 +164,26 @@ std::uint64_t samples_per_query(const RequestedLoad& asked, const EffectiveLoad&
 }
 
 std::uint64_t minimum_queries(const RequestedLoad& asked, const EffectiveLoad& load) {
-  if (load.fixed_duration || load.scenario == LoadScenario::kOffline) {
+  if (load.fixed_duration || load.scenario == RequestedLoad::Scenario::kOffline) {
     return 1;
   }
-  const bool multi_stream = load.scenario == LoadScenario::kMultiStream;
+  const bool multi_stream = load.scenario == RequestedLoad::Scenario::kMultiStream;
   return std::max<std::uint64_t>(
       1, asked.minimum_queries.value_or(multi_stream ? kMultiStreamQueries : kQueries));
 }
 
 }  // namespace
 
-std::string_view to_text(LoadScenario scenario) {
+std::string_view to_text(RequestedLoad::Scenario scenario) {
   return enum_text(kScenarioTexts, scenario);
 }
 
-std::optional<LoadScenario> parse_load_scenario(std::string_view text) {
-  return parse_enum<LoadScenario>(kScenarioTexts, text);
+std::optional<RequestedLoad::Scenario> parse_load_scenario(std::string_view text) {
+  return parse_enum<RequestedLoad::Scenario>(kScenarioTexts, text);
 }
 
-std::string_view to_text(LoadMode mode) {
-  return mode == LoadMode::kAccuracy ? "accuracy" : "performance";
+std::string_view to_text(RequestedLoad::Mode mode) {
+  return mode == RequestedLoad::Mode::kAccuracy ? "accuracy" : "performance";
 }
 
 EffectiveLoad resolve_load(const RequestedLoad& asked) {
@@ -149,12 +201,12 @@ EffectiveLoad resolve_load(const RequestedLoad& asked) {
   load.warm_up = checked_time(asked.warm_up.value_or(Seconds(0.0)), "the warm-up");
   // A system may answer an offline query in one piece at its end, so the stall limit grows with the
   // duration.
-  const bool patient = asked.scenario == LoadScenario::kOffline;
+  const bool patient = asked.scenario == RequestedLoad::Scenario::kOffline;
   load.stall_limit = checked_time(asked.stall_limit, "the stall limit")
                          .value_or(std::chrono::round<Nanoseconds>(kStallLimit) +
                                    (patient ? 3 * load.minimum_duration : Nanoseconds{}));
-  load.rule.percentile =
-      asked.percentile.value_or(asked.scenario == LoadScenario::kSingleStream ? 90.0 : 99.0);
+  load.rule.percentile = asked.percentile.value_or(
+      asked.scenario == RequestedLoad::Scenario::kSingleStream ? 90.0 : 99.0);
   if (!(load.rule.percentile > 0.0 && load.rule.percentile < 100.0)) {
     refuse(fmt::format("the percentile is {}: give one between 0 and 100 (both excluded), in %",
                        load.rule.percentile));
@@ -182,8 +234,8 @@ EffectiveLoad resolve_load(const RequestedLoad& asked) {
 RequestedLoad accuracy_load(const RequestedLoad& load, std::uint64_t samples) {
   RequestedLoad accuracy;
   accuracy.scenario = load.scenario;
-  accuracy.mode = LoadMode::kAccuracy;
-  if (load.scenario == LoadScenario::kMultiStream) {
+  accuracy.mode = RequestedLoad::Mode::kAccuracy;
+  if (load.scenario == RequestedLoad::Scenario::kMultiStream) {
     accuracy.samples_per_query = load.samples_per_query;
   }
   accuracy.percentile = load.percentile;
@@ -207,22 +259,22 @@ std::optional<ScenarioName> parse_scenario_name(std::string_view text) {
   return found == kScenarioNames.end() ? std::nullopt : std::optional(*found);
 }
 
-LoadScenario load_scenario(ScenarioName scenario) {
+RequestedLoad::Scenario load_scenario(ScenarioName scenario) {
   switch (scenario) {
     case ScenarioName::kSingleStream:
       break;
     case ScenarioName::kMultiStream:
-      return LoadScenario::kMultiStream;
+      return RequestedLoad::Scenario::kMultiStream;
     case ScenarioName::kServer:
     case ScenarioName::kInteractive:
-      return LoadScenario::kServer;
+      return RequestedLoad::Scenario::kServer;
     case ScenarioName::kOffline:
-      return LoadScenario::kOffline;
+      return RequestedLoad::Scenario::kOffline;
   }
-  return LoadScenario::kSingleStream;
+  return RequestedLoad::Scenario::kSingleStream;
 }
 
-ScenarioName name_of(LoadScenario scenario) {
+ScenarioName name_of(RequestedLoad::Scenario scenario) {
   return parse_scenario_name(to_text(scenario)).value();
 }
 

@@ -56,7 +56,7 @@ std::vector<std::string_view> words_of_first_line(std::string_view text) {
 
 /// Reads the first line of /proc/stat: cpu user nice system idle iowait irq softirq steal guest
 /// guest_nice (proc_stat(5)). `guest` is part of `user`, so that the sum ends with `steal`.
-void read_cpu_ticks(const std::string& stat, DisturbanceReading& reading) {
+void read_cpu_ticks(const std::string& stat, Disturbance::Reading& reading) {
   constexpr std::size_t kSteal = 8;
   const auto words = words_of_first_line(stat);
   if (words.size() <= kSteal || words.front() != "cpu") {
@@ -98,8 +98,8 @@ std::optional<double> difference(std::optional<double> begin, std::optional<doub
 
 }  // namespace
 
-DisturbanceReading read_disturbance(const std::filesystem::path& proc) {
-  DisturbanceReading reading;
+Disturbance::Reading read_disturbance(const std::filesystem::path& proc) {
+  Disturbance::Reading reading;
   rusage usage{};
   if (::getrusage(RUSAGE_SELF, &usage) == 0) {
     reading.involuntary_switches = usage.ru_nivcsw;
@@ -114,9 +114,9 @@ DisturbanceReading read_disturbance(const std::filesystem::path& proc) {
   return reading;
 }
 
-Disturbance disturbance_between(const DisturbanceReading& begin,
-                                const DisturbanceReading& end,
-                                const DisturbanceLimits& limits) {
+Disturbance disturbance_between(const Disturbance::Reading& begin,
+                                const Disturbance::Reading& end,
+                                const Disturbance::Limits& limits) {
   Disturbance result;
   const Seconds wall = end.wall - begin.wall;
   result.involuntary_switches =

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "harness/stats/means.hpp"
+#include "harness/stats/statistical_tests.hpp"
 
 namespace plumb::measure {
 namespace {

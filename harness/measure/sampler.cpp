@@ -26,8 +26,9 @@ struct Batch {
 
 Batch run_batch(TimedRegion& region, std::size_t repetitions, const Clock& clock) {
   region.before_sample();
-  if (auto* const own = dynamic_cast<OwnClock*>(&region); own != nullptr && own->has_clock()) {
-    const OwnSample sample = own->own_sample();
+  if (auto* const own = dynamic_cast<TimedRegion::OwnClock*>(&region);
+      own != nullptr && own->has_clock()) {
+    const TimedRegion::OwnClock::Sample sample = own->own_sample();
     return {sample.each * static_cast<double>(sample.repetitions),
             sample.each,
             sample.repetitions,

@@ -10,23 +10,6 @@
 
 namespace plumb::measure {
 
-/// One sample taken by a clock other than the harness's.
-struct OwnSample {
-  Seconds each{};
-  Seconds at_most{};  ///< an execution with its share of launching, which `each` leaves out
-  std::size_t repetitions = 1;
-};
-
-/// Additional interface of a TimedRegion that may have a clock of its own, such as a GPU's. With
-/// such a clock run() is not timed, and the samples contain nothing of the harness.
-class OwnClock {
- public:
-  virtual ~OwnClock() = default;
-  [[nodiscard]] virtual bool has_clock() const = 0;
-  /// Takes a sample of as many executions as the clock needs.
-  [[nodiscard]] virtual OwnSample own_sample() = 0;
-};
-
 /// Version of the measurement method (docs/reference/measurement.md). It is part of the
 /// environment's identity. A change that can move a measured number gets a new version, so that no
 /// series crosses it unseen.
@@ -35,6 +18,23 @@ inline constexpr const char* kMethodVersion = "5";
 /// Code that the sampler times.
 class TimedRegion {
  public:
+  /// Additional interface of a TimedRegion that may have a clock of its own, such as a GPU's. With
+  /// such a clock run() is not timed, and the samples contain nothing of the harness.
+  class OwnClock {
+   public:
+    /// One sample taken by a clock other than the harness's.
+    struct Sample {
+      Seconds each{};
+      Seconds at_most{};  ///< an execution with its share of launching, which `each` leaves out
+      std::size_t repetitions = 1;
+    };
+
+    virtual ~OwnClock() = default;
+    [[nodiscard]] virtual bool has_clock() const = 0;
+    /// Takes a sample of as many executions as the clock needs.
+    [[nodiscard]] virtual Sample own_sample() = 0;
+  };
+
   virtual ~TimedRegion() = default;
   /// Makes `repetitions` executions and returns only when all are complete.
   virtual void run(std::size_t repetitions) = 0;

@@ -38,7 +38,7 @@ bool is_wrong_for_uneven_pads(const model::LayerSpec& spec, std::int64_t engine)
 }  // namespace
 
 std::string_view known_defect(const model::LayerSpec& spec,
-                              const EngineConfiguration& configuration) {
+                              const EngineChoices::Configuration& configuration) {
   if (spec.op == "conv_integer" && spec.outputs.at(0).dtype == model::DataType::kS32 &&
       !has(configuration.behaviour_notes, "RUNTIME_COMPILATION")) {
     return "cuDNN's precompiled engines store sums of 8-bit products in 8 bits";
@@ -50,7 +50,8 @@ std::string_view known_defect(const model::LayerSpec& spec,
   return {};
 }
 
-bool keeps_promise(const model::LayerSpec& spec, const EngineConfiguration& configuration) {
+bool keeps_promise(const model::LayerSpec& spec,
+                   const EngineChoices::Configuration& configuration) {
   if (!known_defect(spec, configuration).empty()) {
     return false;
   }
@@ -60,25 +61,26 @@ bool keeps_promise(const model::LayerSpec& spec, const EngineConfiguration& conf
   const bool rounds_f32 = spec.inputs.at(0) && spec.inputs[0]->dtype == model::DataType::kF32 &&
                           has(notes, "TENSOR_CORE");
   switch (spec.math) {
-    case model::MathClass::kStrict:
+    case model::LayerSpec::MathClass::kStrict:
       return !converts && !rounds_f32;
-    case model::MathClass::kDeterministic:
+    case model::LayerSpec::MathClass::kDeterministic:
       return !converts && !rounds_f32 && !has(notes, "NONDETERMINISTIC");
-    case model::MathClass::kTf32:
+    case model::LayerSpec::MathClass::kTf32:
       return !converts;
-    case model::MathClass::kDownConvert:
+    case model::LayerSpec::MathClass::kDownConvert:
       return true;
   }
   return false;
 }
 
-const EngineConfiguration* chosen_engine(const model::LayerSpec& spec, const EngineOffer& offer) {
+const EngineChoices::Configuration* chosen_engine(const model::LayerSpec& spec,
+                                                  const EngineChoices::Offer& offer) {
   for (const std::string_view heuristic : {"A", "FALLBACK"}) {
-    for (const EngineRanking& ranking : offer.rankings) {
+    for (const EngineChoices::Ranking& ranking : offer.rankings) {
       if (ranking.heuristic != heuristic) {
         continue;
       }
-      for (const EngineConfiguration& one : ranking.configurations) {
+      for (const EngineChoices::Configuration& one : ranking.configurations) {
         if (one.refusal.empty() && keeps_promise(spec, one)) {
           return &one;
         }

@@ -25,7 +25,7 @@ std::optional<loadgen::ScenarioName> stored_scenario(std::string_view text) {
 
 /// Describes the turn of an execution, which one of a shape alone has not.
 template <typename Fields>
-void describe_turn(Fields& fields, Described<Fields, std::optional<ShapeTurn>>& turn) {
+void describe_turn(Fields& fields, Described<Fields, std::optional<SeriesName::Turn>>& turn) {
   constexpr const char* kName = "turn";
   std::string text(turn ? to_text(*turn) : std::string_view());
   fields.unless_empty(kName, text);
@@ -47,7 +47,7 @@ void describe(Fields& fields, Described<Fields, measure::MeasuredTime>& value) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, ExecutedLayer>& value) {
+void describe(Fields& fields, Described<Fields, Execution::Layer>& value) {
   fields("layers", value.layers);
   fields("key", value.key.text);
   fields("variant", value.variant);

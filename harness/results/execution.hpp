@@ -16,33 +16,34 @@
 
 namespace plumb::results {
 
-/// Time of one layer, or of several fused into one, inside a model. Separate passes measure it, in
-/// which each step is timed by itself.
-struct ExecutedLayer {
-  std::vector<model::LayerId> layers;  ///< of the model's graph, ascending; none: the outputs'
-                                       ///< reorders
-  model::LayerKey key;
-  std::string variant;
-  Seconds seconds{};  ///< median of the passes, reorders not counted
-  Seconds reorder{};  ///< of bringing its operands into its layouts
-  std::int64_t reorders = 0;
-  /// Time of its steps in context: as each step finds the machine inside the model. Reorders are
-  /// included. Each step is timed by itself, right after the step before it. Before that preceding
-  /// step, what earlier steps used is read again (Program::profile_in_context). The harness
-  /// overhead is subtracted. Absent: the backend cannot tell, or an older store.
-  std::optional<measure::MeasuredTime> in_context;
-};
-
 /// Result of executing one whole model end to end, in one worker process.
 struct Execution {
+  /// Time of one layer, or of several fused into one, inside a model. Separate passes measure it,
+  /// in which each step is timed by itself.
+  struct Layer {
+    std::vector<model::LayerId> layers;  ///< of the model's graph, ascending; none: the outputs'
+                                         ///< reorders
+    model::LayerKey key;
+    std::string variant;
+    Seconds seconds{};  ///< median of the passes, reorders not counted
+    Seconds reorder{};  ///< of bringing its operands into its layouts
+    std::int64_t reorders = 0;
+    /// Time of its steps in context: as each step finds the machine inside the model. Reorders are
+    /// included. Each step is timed by itself, right after the step before it. Before that
+    /// preceding step, what earlier steps used is read again (Program::profile_in_context). The
+    /// harness overhead is subtracted. Absent: the backend cannot tell, or an older store.
+    std::optional<measure::MeasuredTime> in_context;
+  };
+
   std::string mode;  ///< "plain"
   loadgen::ScenarioName scenario = loadgen::ScenarioName::kSingleStream;
-  std::optional<ShapeTurn> turn{};  ///< among other shapes of the model; absent: it was alone
+  std::optional<SeriesName::Turn>
+      turn{};  ///< among other shapes of the model; absent: it was alone
   Measurement
       row;  ///< outcome, samples, summary, floor, output hash, disturbance…; key: "model:NAME"
   Bytes memory;               ///< weights, inputs and everything between, in the layouts executed
   std::int64_t reorders = 0;  ///< changes of layout in each execution
-  std::vector<ExecutedLayer> layers;  ///< in the order executed; none: the backend cannot tell
+  std::vector<Layer> layers;  ///< in the order executed; none: the backend cannot tell
   /// Time of the whole model by its steps in context. It is their sum, or with parallel branches
   /// the end of the last step.
   std::optional<measure::MeasuredTime> in_context;

@@ -25,14 +25,14 @@
 /// Fields of a value, described once for writing and for reading:
 ///
 ///   template <typename Fields>
-///   void describe(Fields& fields, Described<Fields, LoadAgreement>& value) {
+///   void describe(Fields& fields, Described<Fields, ScenarioResult::Agreement>& value) {
 ///     fields("samples", value.samples);
 ///     fields("maximum_difference", value.maximum_difference);
 ///   }
 ///
-/// `json_of(value)` writes it, and `value_from<LoadAgreement>(object)` reads it. Durations are
-/// seconds, moments RFC 3339, paths as path_text() has them, an absent value is null, and a
-/// quantity is its number. For .cpp files only, as json_object.hpp.
+/// `json_of(value)` writes it, and `value_from<ScenarioResult::Agreement>(object)` reads it.
+/// Durations are seconds, moments RFC 3339, paths as path_text() has them, an absent value is null,
+/// and a quantity is its number. For .cpp files only, as json_object.hpp.
 namespace plumb::results {
 
 /// Value that a description refers to: one that is read may be changed.

@@ -9,7 +9,6 @@
 #include "harness/loadgen/load_settings.hpp"
 #include "harness/results/json_fields.hpp"
 #include "harness/results/measurement.hpp"
-#include "harness/results/sample_codec.hpp"
 
 /// Fields of a row, for all documents that hold one, and of a requested load, for results and for
 /// requests. For .cpp files only, as json_object.hpp.
@@ -89,15 +88,15 @@ void describe(Fields& fields, Described<Fields, Measurement>& value) {
 }
 
 /// Words of a load.
-inline constexpr std::array kLoadScenarios{loadgen::LoadScenario::kSingleStream,
-                                           loadgen::LoadScenario::kMultiStream,
-                                           loadgen::LoadScenario::kServer,
-                                           loadgen::LoadScenario::kOffline};
-inline constexpr std::array kLoadModes{loadgen::LoadMode::kPerformance,
-                                       loadgen::LoadMode::kAccuracy};
+inline constexpr std::array kLoadScenarios{loadgen::RequestedLoad::Scenario::kSingleStream,
+                                           loadgen::RequestedLoad::Scenario::kMultiStream,
+                                           loadgen::RequestedLoad::Scenario::kServer,
+                                           loadgen::RequestedLoad::Scenario::kOffline};
+inline constexpr std::array kLoadModes{loadgen::RequestedLoad::Mode::kPerformance,
+                                       loadgen::RequestedLoad::Mode::kAccuracy};
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, loadgen::LoadSeeds>& value) {
+void describe(Fields& fields, Described<Fields, loadgen::RequestedLoad::Seeds>& value) {
   fields.converted("samples", value.samples, wide_value, wide_from);
   fields.converted("schedule", value.schedule, wide_value, wide_from);
   // Earlier versions took the data set in its own order, and stored no seed of it.

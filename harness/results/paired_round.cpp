@@ -24,8 +24,8 @@ double middle_of(std::vector<double> values) {
 
 }  // namespace
 
-PairTimes pair_times(const Measurement& baseline, const Measurement& candidate) {
-  const PairTimes medians{baseline.corrected().median, candidate.corrected().median};
+PairedRound::Times pair_times(const Measurement& baseline, const Measurement& candidate) {
+  const PairedRound::Times medians{baseline.corrected().median, candidate.corrected().median};
   std::vector<double> log_ratios;
   for (std::size_t i = 0; i < std::min(baseline.turns.size(), candidate.turns.size()); ++i) {
     const Seconds before = baseline.turns[i] - baseline.floor;

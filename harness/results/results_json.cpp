@@ -50,7 +50,7 @@ void describe(Fields& fields, Described<Fields, Controls>& value) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, EngineConfiguration>& value) {
+void describe(Fields& fields, Described<Fields, EngineChoices::Configuration>& value) {
   constexpr FieldLimits kNotes{.elements = 256};
   constexpr FieldLimits kAnyInteger{
       .low = JsonObject::kLowest, .high = JsonObject::kHighest, .elements = kNotes.elements};
@@ -65,14 +65,14 @@ void describe(Fields& fields, Described<Fields, EngineConfiguration>& value) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, EngineRanking>& value) {
+void describe(Fields& fields, Described<Fields, EngineChoices::Ranking>& value) {
   fields("heuristic", value.heuristic);
   fields("configurations", value.configurations, {.elements = 10'000});
   fields("refusal", value.refusal);
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, EngineOffer>& value) {
+void describe(Fields& fields, Described<Fields, EngineChoices::Offer>& value) {
   fields("layout", value.layout);
   fields("engines", value.engines);
   fields("rankings", value.rankings, {.elements = 16});

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -178,6 +179,15 @@ struct Calibration {
   std::optional<FlopsPerSecond> peak_tf32;        ///< of products of f32 in TF32; absent: not known
   std::optional<FlopsPerSecond> peak_int8;        ///< of products of 8-bit integers: two operations
                                                   ///< a multiply-add; absent: not known
+};
+
+/// Function of a user's Python file that builds a model and example inputs of it.
+struct ModelCode {
+  std::filesystem::path file;  ///< absolute
+  std::string function;
+  std::string sha256{};  ///< of the file when the model was exported
+
+  bool operator==(const ModelCode&) const = default;
 };
 
 }  // namespace plumb::results

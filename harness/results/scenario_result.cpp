@@ -12,16 +12,18 @@ namespace plumb::results {
 namespace {
 
 /// Returns whether a shortfall is a failure, which more time would not remove.
-bool is_failure(loadgen::Shortfall::Kind kind) {
-  return kind == loadgen::Shortfall::Kind::kLatency || kind == loadgen::Shortfall::Kind::kDropped ||
-         kind == loadgen::Shortfall::Kind::kFailed || kind == loadgen::Shortfall::Kind::kMiscounted;
+bool is_failure(loadgen::LoadResult::Shortfall::Kind kind) {
+  return kind == loadgen::LoadResult::Shortfall::Kind::kLatency ||
+         kind == loadgen::LoadResult::Shortfall::Kind::kDropped ||
+         kind == loadgen::LoadResult::Shortfall::Kind::kFailed ||
+         kind == loadgen::LoadResult::Shortfall::Kind::kMiscounted;
 }
 
 }  // namespace
 
-LoadPeak summarize(const loadgen::PeakResult& peak) {
-  LoadPeak summary{peak.rate, peak.highest_passed, peak.lowest_failed, peak.reason, {}};
-  for (const loadgen::PeakProbe& probe : peak.probes) {
+ScenarioResult::Peak summarize(const loadgen::BudgetedLoad::Peak& peak) {
+  ScenarioResult::Peak summary{peak.rate, peak.highest_passed, peak.lowest_failed, peak.reason, {}};
+  for (const loadgen::BudgetedLoad::Probe& probe : peak.probes) {
     const loadgen::LoadResult& result = probe.result;
     summary.probes.push_back({.purpose = probe.purpose,
                               .rate = probe.rate,
@@ -33,40 +35,42 @@ LoadPeak summarize(const loadgen::PeakResult& peak) {
   return summary;
 }
 
-std::string_view to_text(LoadVerdict verdict) {
+std::string_view to_text(ScenarioResult::Verdict verdict) {
   switch (verdict) {
-    case LoadVerdict::kValid:
+    case ScenarioResult::Verdict::kValid:
       return "valid";
-    case LoadVerdict::kFailed:
+    case ScenarioResult::Verdict::kFailed:
       return "failed";
-    case LoadVerdict::kInconclusive:
+    case ScenarioResult::Verdict::kInconclusive:
       return "inconclusive";
-    case LoadVerdict::kNotExecuted:
+    case ScenarioResult::Verdict::kNotExecuted:
       return "not_executed";
   }
   return "unknown";
 }
 
-LoadVerdict judge_load(const ScenarioResult& load) {
+ScenarioResult::Verdict judge_load(const ScenarioResult& load) {
   if (!load.outcome.ok() || !load.result) {
-    return LoadVerdict::kNotExecuted;
+    return ScenarioResult::Verdict::kNotExecuted;
   }
-  const std::vector<loadgen::Shortfall>& shortfalls = load.result->shortfalls;
+  const std::vector<loadgen::LoadResult::Shortfall>& shortfalls = load.result->shortfalls;
   if (load.peak && !load.peak->rate) {
     const bool broken = std::any_of(shortfalls.begin(), shortfalls.end(), [](const auto& each) {
-      return is_failure(each.kind) && each.kind != loadgen::Shortfall::Kind::kLatency;
+      return is_failure(each.kind) && each.kind != loadgen::LoadResult::Shortfall::Kind::kLatency;
     });
     const bool none_passed = load.peak->highest_passed <= 0.0 && load.peak->lowest_failed;
-    return broken || none_passed ? LoadVerdict::kFailed : LoadVerdict::kInconclusive;
+    return broken || none_passed ? ScenarioResult::Verdict::kFailed
+                                 : ScenarioResult::Verdict::kInconclusive;
   }
   if (shortfalls.empty()) {
-    return LoadVerdict::kValid;
+    return ScenarioResult::Verdict::kValid;
   }
-  return std::any_of(shortfalls.begin(),
-                     shortfalls.end(),
-                     [](const loadgen::Shortfall& each) { return is_failure(each.kind); })
-             ? LoadVerdict::kFailed
-             : LoadVerdict::kInconclusive;
+  return std::any_of(
+             shortfalls.begin(),
+             shortfalls.end(),
+             [](const loadgen::LoadResult::Shortfall& each) { return is_failure(each.kind); })
+             ? ScenarioResult::Verdict::kFailed
+             : ScenarioResult::Verdict::kInconclusive;
 }
 
 std::vector<std::string> list_reasons(const ScenarioResult& load) {
@@ -80,33 +84,34 @@ std::vector<std::string> list_reasons(const ScenarioResult& load) {
     return reasons;
   }
   if (load.result) {
-    for (const loadgen::Shortfall& shortfall : load.result->shortfalls) {
+    for (const loadgen::LoadResult::Shortfall& shortfall : load.result->shortfalls) {
       reasons.push_back(shortfall.text);
     }
   }
   return reasons;
 }
 
-std::optional<LoadScore> compute_score(const ScenarioResult& load) {
+std::optional<ScenarioResult::Score> compute_score(const ScenarioResult& load) {
   if (!load.outcome.ok() || !load.result) {
     return std::nullopt;
   }
   const loadgen::LoadResult& result = *load.result;
   switch (load.requested.scenario) {
-    case loadgen::LoadScenario::kSingleStream:
-    case loadgen::LoadScenario::kMultiStream: {
+    case loadgen::RequestedLoad::Scenario::kSingleStream:
+    case loadgen::RequestedLoad::Scenario::kMultiStream: {
       const auto estimate = result.early_stopping ? result.early_stopping->estimate : std::nullopt;
-      return LoadScore{"latency",
-                       "seconds",
-                       estimate ? std::optional(Seconds(*estimate).count()) : std::nullopt};
+      return ScenarioResult::Score{
+          "latency",
+          "seconds",
+          estimate ? std::optional(Seconds(*estimate).count()) : std::nullopt};
     }
-    case loadgen::LoadScenario::kServer:
+    case loadgen::RequestedLoad::Scenario::kServer:
       if (load.peak) {
-        return LoadScore{"queries_per_second", "per_second", load.peak->rate};
+        return ScenarioResult::Score{"queries_per_second", "per_second", load.peak->rate};
       }
-      return LoadScore{"queries_per_second", "per_second", result.queries_per_second};
-    case loadgen::LoadScenario::kOffline:
-      return LoadScore{"samples_per_second", "per_second", result.samples_per_second};
+      return ScenarioResult::Score{"queries_per_second", "per_second", result.queries_per_second};
+    case loadgen::RequestedLoad::Scenario::kOffline:
+      return ScenarioResult::Score{"samples_per_second", "per_second", result.samples_per_second};
   }
   return std::nullopt;
 }
@@ -115,9 +120,9 @@ std::optional<Seconds> latency_at(const ScenarioResult& load, double percent) {
   if (!load.result || load.result->query_latency.count == 0) {
     return std::nullopt;
   }
-  const loadgen::LatencySummary& latency = load.result->query_latency;
+  const loadgen::LoadResult::LatencySummary& latency = load.result->query_latency;
   for (std::size_t i = 0; i < latency.percentiles.size(); ++i) {
-    if (loadgen::LatencySummary::kPercentiles[i] == percent) {
+    if (loadgen::LoadResult::LatencySummary::kPercentiles[i] == percent) {
       return latency.percentiles[i];
     }
   }
@@ -128,16 +133,16 @@ std::optional<Seconds> latency_at(const ScenarioResult& load, double percent) {
 
 namespace {
 
-constexpr std::array kPurposes{loadgen::PeakProbe::Purpose::kUnloaded,
-                               loadgen::PeakProbe::Purpose::kProbe,
-                               loadgen::PeakProbe::Purpose::kConfirmation};
-constexpr std::array kShortfalls{loadgen::Shortfall::Kind::kDuration,
-                                 loadgen::Shortfall::Kind::kCount,
-                                 loadgen::Shortfall::Kind::kLatency,
-                                 loadgen::Shortfall::Kind::kConfidence,
-                                 loadgen::Shortfall::Kind::kDropped,
-                                 loadgen::Shortfall::Kind::kFailed,
-                                 loadgen::Shortfall::Kind::kMiscounted};
+constexpr std::array kPurposes{loadgen::BudgetedLoad::Probe::Purpose::kUnloaded,
+                               loadgen::BudgetedLoad::Probe::Purpose::kProbe,
+                               loadgen::BudgetedLoad::Probe::Purpose::kConfirmation};
+constexpr std::array kShortfalls{loadgen::LoadResult::Shortfall::Kind::kDuration,
+                                 loadgen::LoadResult::Shortfall::Kind::kCount,
+                                 loadgen::LoadResult::Shortfall::Kind::kLatency,
+                                 loadgen::LoadResult::Shortfall::Kind::kConfidence,
+                                 loadgen::LoadResult::Shortfall::Kind::kDropped,
+                                 loadgen::LoadResult::Shortfall::Kind::kFailed,
+                                 loadgen::LoadResult::Shortfall::Kind::kMiscounted};
 
 }  // namespace
 
@@ -163,7 +168,7 @@ void describe(Fields& fields, Described<Fields, loadgen::EffectiveLoad>& value) 
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, loadgen::LatencySummary>& value) {
+void describe(Fields& fields, Described<Fields, loadgen::LoadResult::LatencySummary>& value) {
   fields("count", value.count);
   fields("min_seconds", value.min);
   fields("mean_seconds", value.mean);
@@ -171,13 +176,14 @@ void describe(Fields& fields, Described<Fields, loadgen::LatencySummary>& value)
   fields("p50_low_seconds", value.median_low);
   fields("p50_high_seconds", value.median_high);
   for (std::size_t i = 0; i < value.percentiles.size(); ++i) {
-    fields(fmt::format("p{:g}_seconds", loadgen::LatencySummary::kPercentiles[i]).c_str(),
-           value.percentiles[i]);
+    fields(
+        fmt::format("p{:g}_seconds", loadgen::LoadResult::LatencySummary::kPercentiles[i]).c_str(),
+        value.percentiles[i]);
   }
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, loadgen::EarlyStopping>& value) {
+void describe(Fields& fields, Described<Fields, loadgen::LoadResult::EarlyStopping>& value) {
   fields("met", value.met);
   fields("queries", value.queries);
   fields("needed", value.needed);
@@ -188,7 +194,7 @@ void describe(Fields& fields, Described<Fields, loadgen::EarlyStopping>& value) 
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, loadgen::Shortfall>& value) {
+void describe(Fields& fields, Described<Fields, loadgen::LoadResult::Shortfall>& value) {
   fields("kind", value.kind, kShortfalls);
   fields("required", value.required);
   fields("actual", value.actual);
@@ -226,7 +232,7 @@ void describe(Fields& fields, Described<Fields, loadgen::LoadResult>& value) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, LoadPeak::Probe>& value) {
+void describe(Fields& fields, Described<Fields, ScenarioResult::Peak::Probe>& value) {
   fields("purpose", value.purpose, kPurposes);
   fields("rate", value.rate);
   fields("valid", value.valid);
@@ -236,7 +242,7 @@ void describe(Fields& fields, Described<Fields, LoadPeak::Probe>& value) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, LoadPeak>& value) {
+void describe(Fields& fields, Described<Fields, ScenarioResult::Peak>& value) {
   fields("rate", value.rate);
   fields("highest_passed", value.highest_passed);
   fields("lowest_failed", value.lowest_failed);
@@ -245,20 +251,20 @@ void describe(Fields& fields, Described<Fields, LoadPeak>& value) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, LoadAgreement>& value) {
+void describe(Fields& fields, Described<Fields, ScenarioResult::Agreement>& value) {
   fields("samples", value.samples);
   fields("maximum_difference", value.maximum_difference);
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, loadgen::BucketUse>& value) {
+void describe(Fields& fields, Described<Fields, loadgen::BatchExecutor::BucketUse>& value) {
   fields("bucket", value.bucket);
   fields("batches", value.batches);
   fields("samples", value.samples);
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, LoadScore>& value) {
+void describe(Fields& fields, Described<Fields, ScenarioResult::Score>& value) {
   fields("name", value.name);
   fields("unit", value.unit);
   fields("value", value.value);

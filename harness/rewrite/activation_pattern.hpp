@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "harness/rewrite/match.hpp"
-#include "harness/rewrite/value_uses.hpp"
 
 namespace plumb::rewrite {
 

@@ -36,11 +36,11 @@ model::Layer make_layer(const model::Graph& graph, const Match& match) {
 
 /// Adds weights and a bias of the layer's own, into which the match's layers are folded. Returns
 /// the folding.
-ChannelFolding fold_channels(const model::Graph& from,
-                             const Match& match,
-                             model::Layer& layer,
-                             model::Graph& graph) {
-  ChannelFolding folding;
+FusedGraph::Folding fold_channels(const model::Graph& from,
+                                  const Match& match,
+                                  model::Layer& layer,
+                                  model::Graph& graph) {
+  FusedGraph::Folding folding;
   folding.weights = match.inputs.at(1).value();
   folding.bias = match.inputs.at(2);
   for (const model::LayerId id : match.folded) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -60,5 +61,47 @@ struct Match : Replacement {
                                   std::string_view fn,
                                   model::ValueId value,
                                   double expected);
+
+/// Readers of each value of a graph. It refers to the graph, which must outlive it.
+class ValueUses {
+ public:
+  explicit ValueUses(const model::Graph& graph);
+
+  /// Returns the layers that read a value, once for every operand that does.
+  [[nodiscard]] std::span<const model::LayerId> readers(model::ValueId value) const;
+  /// Returns the reader of a value that is read exactly once and is not an output of the model.
+  [[nodiscard]] std::optional<model::LayerId> only_reader(model::ValueId value) const;
+  /// Returns whether one layer that yields only `results` can replace `layers`, in the place of the
+  /// last of them. No other value that they make may be read outside, or be an output of the model.
+  /// No layer outside that stands before that place may read a result, but for views.
+  [[nodiscard]] bool closed(std::span<const model::LayerId> layers,
+                            std::span<const model::ValueId> results) const;
+
+ private:
+  [[nodiscard]] bool read_before(model::ValueId value,
+                                 model::LayerId place,
+                                 std::span<const model::LayerId> inside) const;
+
+  const model::Graph* graph_;
+  std::vector<std::size_t> first_;  ///< of readers_, by value; one more at the end
+  std::vector<model::LayerId> readers_;
+  std::vector<bool> is_output_;
+};
+
+/// Fusions of a step of training that one mode switches on, without all others.
+struct FusionFamily {
+  std::string_view name;       ///< the mode's word
+  std::string_view rules;      ///< rows of the table of rewrites: "matmul_add|bias_gradient"
+  std::string_view functions;  ///< that may be fused behind a layer: "add|relu"
+
+  /// Returns whether all that a match of the rules fuses behind its layer is among the functions.
+  [[nodiscard]] bool contains(const Match& match) const;
+};
+
+/// Returns all families. A new one is one row, one mode of execution and one what-if.
+[[nodiscard]] std::span<const FusionFamily> fusion_families();
+
+/// Returns the family of a name. Throws Error{kInternal} if there is none.
+[[nodiscard]] const FusionFamily& find_fusion_family(std::string_view name);
 
 }  // namespace plumb::rewrite

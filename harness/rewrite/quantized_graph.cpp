@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "harness/model/graph/graph.hpp"
-#include "harness/model/key/product_kind.hpp"
+#include "harness/model/key/operator_families.hpp"
 #include "harness/rewrite/match.hpp"
 #include "harness/rewrite/rewrite.hpp"
 
@@ -308,7 +308,7 @@ class Quantizer {
     if (known != scales_.end()) {
       return known->second;
     }
-    ActivationGrid grid;
+    FusedGraph::ActivationGrid grid;
     grid.type = grid_type(value);
     grid.scale = add_value(from_.graph.values[first].name + " scale",
                            constant_type(model::DataType::kF32, {}));
@@ -374,7 +374,7 @@ class Quantizer {
   }
 
   /// Adds the weights in 8 bits and the scales of their channels. Products of matrices have [K, N].
-  QuantizedWeights weights(const model::Layer& layer) {
+  FusedGraph::QuantizedWeights weights(const model::Layer& layer) {
     const bool matrix = layer.spec.op != "conv";
     const bool turned = layer.spec.op == "gemm" && layer.spec.integer("trans_b") != 0;
     std::vector<std::int64_t> dims = layer.spec.inputs[1]->dims;
@@ -384,7 +384,7 @@ class Quantizer {
     const std::int64_t channels = matrix ? dims[1] : dims[0];
     const model::ValueId before = *layer.inputs[1];
     const std::string& name = from_.graph.values[before].name;
-    QuantizedWeights made{
+    FusedGraph::QuantizedWeights made{
         before,
         add_value(name + " (8-bit)", constant_type(model::DataType::kS8, dims)),
         add_value(name + " scales", constant_type(model::DataType::kF32, {channels})),
@@ -404,7 +404,7 @@ class Quantizer {
     model::Layer layer = before;
     Operands operands;
     operands.add(graph(), eight_bit(x, id));
-    const QuantizedWeights made = weights(before);
+    const FusedGraph::QuantizedWeights made = weights(before);
     operands.add(graph(), made.quantized);
     const bool convolution = before.spec.op == "conv";
     layer.spec.op = convolution ? "conv_integer" : "matmul_integer";

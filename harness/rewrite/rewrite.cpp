@@ -17,10 +17,8 @@
 #include "harness/model/key/op_schema.hpp"
 #include "harness/model/key/training_layers.hpp"
 #include "harness/rewrite/activation_pattern.hpp"
-#include "harness/rewrite/chain.hpp"
-#include "harness/rewrite/fusion_family.hpp"
 #include "harness/rewrite/match.hpp"
-#include "harness/rewrite/value_uses.hpp"
+#include "harness/rewrite/patterns.hpp"
 
 namespace plumb::rewrite {
 namespace {

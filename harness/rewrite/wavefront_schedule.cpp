@@ -11,18 +11,18 @@
 namespace plumb::rewrite {
 namespace {
 
-double time_alone(const ParallelTask::Choice& choice, std::size_t processors) {
+double time_alone(const WavefrontSchedule::Task::Choice& choice, std::size_t processors) {
   const std::size_t turns = (choice.parts + processors - 1) / processors;
   return static_cast<double>(turns) * choice.seconds;
 }
 
-double work_of(const ParallelTask::Choice& choice) {
+double work_of(const WavefrontSchedule::Task::Choice& choice) {
   return static_cast<double>(choice.parts) * choice.seconds;
 }
 
 /// Returns the fastest choice of a task. Of equal ones, the one with the least work.
-std::size_t fastest_choice(const ParallelTask& task, std::size_t processors) {
-  const auto order = [&](const ParallelTask::Choice& choice) {
+std::size_t fastest_choice(const WavefrontSchedule::Task& task, std::size_t processors) {
+  const auto order = [&](const WavefrontSchedule::Task::Choice& choice) {
     return std::pair(time_alone(choice, processors), work_of(choice));
   };
   const auto found = std::min_element(
@@ -33,8 +33,8 @@ std::size_t fastest_choice(const ParallelTask& task, std::size_t processors) {
 }
 
 /// Returns the choice with the least work. Of equal ones, the fastest.
-std::size_t most_efficient_choice(const ParallelTask& task, std::size_t processors) {
-  const auto order = [&](const ParallelTask::Choice& choice) {
+std::size_t most_efficient_choice(const WavefrontSchedule::Task& task, std::size_t processors) {
+  const auto order = [&](const WavefrontSchedule::Task::Choice& choice) {
     return std::pair(work_of(choice), time_alone(choice, processors));
   };
   const auto found = std::min_element(
@@ -45,7 +45,7 @@ std::size_t most_efficient_choice(const ParallelTask& task, std::size_t processo
 }
 
 /// Groups tasks by the number of tasks on their longest chain of predecessors.
-std::vector<std::vector<std::size_t>> list_waves(std::span<const ParallelTask> tasks) {
+std::vector<std::vector<std::size_t>> list_waves(std::span<const WavefrontSchedule::Task> tasks) {
   std::vector<std::size_t> level(tasks.size(), 0);
   std::vector<std::vector<std::size_t>> waves;
   for (std::size_t task = 0; task < tasks.size(); ++task) {
@@ -69,7 +69,7 @@ struct PlacedWave {
 
 class WavefrontScheduler {
  public:
-  WavefrontScheduler(std::span<const ParallelTask> tasks, std::size_t processors)
+  WavefrontScheduler(std::span<const WavefrontSchedule::Task> tasks, std::size_t processors)
       : tasks_(tasks), end_of_(tasks.size(), 0.0), busy_(processors, 0.0) {
     schedule_.choices.resize(tasks.size());
   }
@@ -114,12 +114,12 @@ class WavefrontScheduler {
     PlacedWave placed;
     placed.busy = busy;
     for (std::size_t i = 0; i < wave.size(); ++i) {
-      const ParallelTask& task = tasks_[wave[i]];
+      const WavefrontSchedule::Task& task = tasks_[wave[i]];
       double ready = 0.0;
       for (const std::size_t earlier : task.after) {
         ready = std::max(ready, end_of_[earlier]);
       }
-      const ParallelTask::Choice& choice = task.choices[choices[i]];
+      const WavefrontSchedule::Task::Choice& choice = task.choices[choices[i]];
       for (std::size_t part = 0; part < choice.parts; ++part) {
         const std::size_t processor = earliest(placed.busy, ready);
         const double begin = std::max(placed.busy[processor], ready);
@@ -154,7 +154,7 @@ class WavefrontScheduler {
     busy_ = std::move(placed.busy);
   }
 
-  std::span<const ParallelTask> tasks_;
+  std::span<const WavefrontSchedule::Task> tasks_;
   std::vector<double> end_of_;  // by task
   std::vector<double> busy_;    // by processor, of the current program
   WavefrontSchedule schedule_;
@@ -162,20 +162,21 @@ class WavefrontScheduler {
 
 }  // namespace
 
-WavefrontSchedule schedule_waves(std::span<const ParallelTask> tasks, std::size_t processors) {
+WavefrontSchedule schedule_waves(std::span<const WavefrontSchedule::Task> tasks,
+                                 std::size_t processors) {
   PLUMB_CHECK(processors > 0);
   return WavefrontScheduler(tasks, processors).run();
 }
 
-ScheduleLimits compute_schedule_limits(std::span<const ParallelTask> tasks,
-                                       std::size_t processors) {
+WavefrontSchedule::Limits compute_schedule_limits(std::span<const WavefrontSchedule::Task> tasks,
+                                                  std::size_t processors) {
   PLUMB_CHECK(processors > 0);
-  ScheduleLimits limits;
+  WavefrontSchedule::Limits limits;
   std::vector<double> end(tasks.size(), 0.0);
   std::vector<std::optional<std::size_t>> before(tasks.size());
   std::optional<std::size_t> last;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    const ParallelTask& task = tasks[i];
+    const WavefrontSchedule::Task& task = tasks[i];
     limits.fastest.push_back(fastest_choice(task, processors));
     limits.efficient.push_back(most_efficient_choice(task, processors));
     for (const std::size_t earlier : task.after) {

@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
+#include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
@@ -15,16 +17,101 @@
 #include <boost/beast/http.hpp>
 #include <charconv>
 #include <optional>
+#include <sstream>
 #include <utility>
 #include <vector>
 
 #include "harness/base/error.hpp"
 
 namespace plumb::serve {
+namespace {
 
-ListenAddress parse_listen_address(const std::string& text) {
+std::string little_endian(std::uint32_t value) {
+  std::string bytes;
+  for (unsigned shift = 0; shift < 32; shift += 8) {
+    bytes += static_cast<char>((value >> shift) & 0xFFU);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+struct ExpositionWriter::Deflater {
+  Deflater() {
+    constexpr int kRaw = -15;
+    constexpr int kMemory = 8;
+    PLUMB_CHECK(
+        deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, kRaw, kMemory, Z_DEFAULT_STRATEGY) == Z_OK);
+  }
+  Deflater(const Deflater&) = delete;
+  Deflater& operator=(const Deflater&) = delete;
+  Deflater(Deflater&&) = delete;
+  Deflater& operator=(Deflater&&) = delete;
+  ~Deflater() { deflateEnd(&stream); }
+
+  void add(const std::string& text, int flush, std::string& out) {
+    std::array<char, 65536> buffer{};
+    // zlib does not write to what it reads.
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+    stream.avail_in = static_cast<uInt>(text.size());
+    do {
+      stream.next_out = reinterpret_cast<Bytef*>(buffer.data());
+      stream.avail_out = static_cast<uInt>(buffer.size());
+      const int code = deflate(&stream, flush);
+      PLUMB_CHECK(code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR);
+      out.append(buffer.data(), buffer.size() - stream.avail_out);
+    } while (stream.avail_out == 0);
+  }
+
+  z_stream stream{};
+};
+
+ExpositionWriter::ExpositionWriter()
+    : deflater_(std::make_unique<Deflater>()), part_(std::make_shared<ExpositionWriter::Part>()) {}
+
+ExpositionWriter::~ExpositionWriter() = default;
+
+void ExpositionWriter::add(prometheus::MetricFamily&& family) {
+  part_->series += family.metric.size();
+  std::vector<prometheus::MetricFamily> one;
+  one.push_back(std::move(family));
+  std::ostringstream out;
+  serializer_.Serialize(out, one);
+  const std::string text = std::move(out).str();
+  part_->plain += text;
+  part_->checksum = static_cast<std::uint32_t>(
+      crc32_z(part_->checksum, reinterpret_cast<const Bytef*>(text.data()), text.size()));
+  deflater_->add(text, Z_NO_FLUSH, part_->deflated);
+}
+
+std::shared_ptr<const ExpositionWriter::Part> ExpositionWriter::finish(bool last) {
+  deflater_->add({}, last ? Z_FINISH : Z_SYNC_FLUSH, part_->deflated);
+  return std::exchange(part_, nullptr);
+}
+
+BodyPieces plain_body(const std::shared_ptr<const ExpositionWriter::Part>& first,
+                      const std::shared_ptr<const ExpositionWriter::Part>& last) {
+  return {{first, &first->plain}, {last, &last->plain}};
+}
+
+BodyPieces gzip_body(const std::shared_ptr<const ExpositionWriter::Part>& first,
+                     const std::shared_ptr<const ExpositionWriter::Part>& last) {
+  using namespace std::string_literals;
+  static const auto header =
+      std::make_shared<const std::string>("\x1f\x8b\x08\x00\x00\x00\x00\x00\x04\xff"s);
+  const auto checksum = static_cast<std::uint32_t>(
+      crc32_combine(first->checksum, last->checksum, static_cast<z_off_t>(last->plain.size())));
+  const std::size_t size = first->plain.size() + last->plain.size();
+  return {header,
+          {first, &first->deflated},
+          {last, &last->deflated},
+          std::make_shared<const std::string>(little_endian(checksum) +
+                                              little_endian(static_cast<std::uint32_t>(size)))};
+}
+
+HttpServer::Address parse_listen_address(const std::string& text) {
   const std::size_t colon = text.rfind(':');
-  ListenAddress address;
+  HttpServer::Address address;
   bool good = colon != std::string::npos && colon > 0;
   if (good) {
     address.host = text.substr(0, colon);
@@ -46,7 +133,7 @@ ListenAddress parse_listen_address(const std::string& text) {
   return address;
 }
 
-std::string to_text(const ListenAddress& address) {
+std::string to_text(const HttpServer::Address& address) {
   return address.host.find(':') == std::string::npos
              ? fmt::format("{}:{}", address.host, address.port)
              : fmt::format("[{}]:{}", address.host, address.port);
@@ -81,7 +168,7 @@ class Session : public std::enable_shared_from_this<Session> {
  public:
   Session(tcp::socket socket,
           const HttpServer::Handler& handler,
-          const HttpLimits& limits,
+          const HttpServer::Limits& limits,
           std::shared_ptr<std::atomic<std::size_t>> open)
       : stream_(std::move(socket)), handler_(handler), limits_(limits), open_(std::move(open)) {
     ++*open_;
@@ -139,7 +226,7 @@ class Session : public std::enable_shared_from_this<Session> {
       refuse(413, "requests with a body are not accepted\n");
       return;
     }
-    HttpRequest ours;
+    HttpServer::Request ours;
     ours.post = post;
     if (post) {
       ours.body = request.body();
@@ -150,7 +237,7 @@ class Session : public std::enable_shared_from_this<Session> {
     ours.accepts_gzip = accepts_gzip(request[http::field::accept_encoding]);
     stream_.expires_never();  // The answer may take its time; sending it may not.
     try {
-      handler_(ours, [self = shared_from_this()](HttpReply reply) {
+      handler_(ours, [self = shared_from_this()](HttpServer::Reply reply) {
         asio::post(self->stream_.get_executor(),
                    [self, reply = std::move(reply)]() mutable { self->send(std::move(reply)); });
       });
@@ -160,7 +247,7 @@ class Session : public std::enable_shared_from_this<Session> {
     }
   }
 
-  void send(HttpReply reply) {
+  void send(HttpServer::Reply reply) {
     body_ = std::move(reply.body);
     std::size_t size = 0;
     for (const auto& piece : body_) {
@@ -216,7 +303,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   beast::tcp_stream stream_;
   const HttpServer::Handler& handler_;
-  const HttpLimits& limits_;
+  const HttpServer::Limits& limits_;
   // Shared: a page's thread may be the last to hold a connection.
   std::shared_ptr<std::atomic<std::size_t>> open_;
   beast::flat_buffer buffer_{65536};
@@ -231,7 +318,8 @@ class Session : public std::enable_shared_from_this<Session> {
 }  // namespace
 
 struct HttpServer::Listener {
-  Listener(Handler answer, const HttpLimits& most) : handler(std::move(answer)), limits(most) {}
+  Listener(Handler answer, const HttpServer::Limits& most)
+      : handler(std::move(answer)), limits(most) {}
 
   void accept() {
     acceptor.async_accept([this](beast::error_code error, tcp::socket socket) {
@@ -266,7 +354,7 @@ struct HttpServer::Listener {
   }
 
   Handler handler;
-  HttpLimits limits;
+  HttpServer::Limits limits;
   std::shared_ptr<std::atomic<std::size_t>> open = std::make_shared<std::atomic<std::size_t>>(0);
   asio::io_context context{1};
   tcp::acceptor acceptor{context};
@@ -274,14 +362,16 @@ struct HttpServer::Listener {
   asio::steady_timer watchdog{context};
 };
 
-HttpReply text_reply(unsigned status, std::string text) {
-  HttpReply reply;
+HttpServer::Reply text_reply(unsigned status, std::string text) {
+  HttpServer::Reply reply;
   reply.status = status;
   reply.body = {std::make_shared<const std::string>(std::move(text))};
   return reply;
 }
 
-HttpServer::HttpServer(const ListenAddress& address, Handler handler, const HttpLimits& limits)
+HttpServer::HttpServer(const HttpServer::Address& address,
+                       Handler handler,
+                       const HttpServer::Limits& limits)
     : listener_(std::make_unique<Listener>(std::move(handler), limits)) {
   beast::error_code error;
   tcp::resolver resolver(listener_->context);
@@ -317,7 +407,7 @@ HttpServer::HttpServer(const ListenAddress& address, Handler handler, const Http
 
 HttpServer::~HttpServer() = default;
 
-ListenAddress HttpServer::address() const {
+HttpServer::Address HttpServer::address() const {
   const tcp::endpoint endpoint = listener_->acceptor.local_endpoint();
   return {endpoint.address().to_string(), endpoint.port()};
 }

@@ -17,7 +17,7 @@
 #include "harness/base/error.hpp"
 #include "harness/results/json_object.hpp"
 #include "harness/serve/web_request.hpp"
-#include "reporting/document/escaped_text.hpp"
+#include "reporting/document/texts.hpp"
 
 namespace plumb::serve {
 namespace {
@@ -75,7 +75,7 @@ struct Interface {
       base.pop_back();
     }
     user = base + "/user";
-    if (review.forge == Forge::kGithub) {
+    if (review.forge == Review::Forge::kGithub) {
       const std::string repository = base + "/repos/" + review.project;
       comments = fmt::format("{}/issues/{}/comments", repository, review.number);
       comment = repository + "/issues/comments/";
@@ -108,7 +108,7 @@ class Conversation {
     request_.most_bytes = kMaxAnswer;
     request_.wanted = {"retry-after", "link", "x-ratelimit-remaining"};
     request_.headers = {"User-Agent: plumb", "Content-Type: application/json"};
-    if (review.forge == Forge::kGithub) {
+    if (review.forge == Review::Forge::kGithub) {
       request_.headers.insert(request_.headers.end(),
                               {"Accept: application/vnd.github+json",
                                "X-GitHub-Api-Version: 2022-11-28",
@@ -119,7 +119,7 @@ class Conversation {
     }
   }
 
-  PutComment put(const std::string& marker, const std::string& text) {
+  Review::Comment put(const std::string& marker, const std::string& text) {
     marker_ = marker;
     find_owner();
     const std::string body = json_text(nlohmann::json{{"body", text}});
@@ -129,7 +129,7 @@ class Conversation {
                     false);
       }
       // A comment may have been made although its answer was lost. So it is looked for again.
-      const WebAnswer answer = ask_once("POST", interface_.comments, body);
+      const WebRequest::Answer answer = ask_once("POST", interface_.comments, body);
       if (answer.status >= 200 && answer.status < 300) {
         return said(answer, true);
       }
@@ -139,9 +139,11 @@ class Conversation {
 
  private:
   /// Sends a request until it is answered. Throws if it is refused.
-  WebAnswer ask(const std::string& method, const std::string& url, const std::string& body = "") {
+  WebRequest::Answer ask(const std::string& method,
+                         const std::string& url,
+                         const std::string& body = "") {
     for (int attempt = 1;; ++attempt) {
-      WebAnswer answer = ask_once(method, url, body);
+      WebRequest::Answer answer = ask_once(method, url, body);
       if (answer.status >= 200 && answer.status < 300) {
         return answer;
       }
@@ -149,11 +151,13 @@ class Conversation {
     }
   }
 
-  WebAnswer ask_once(const std::string& method, const std::string& url, const std::string& body) {
+  WebRequest::Answer ask_once(const std::string& method,
+                              const std::string& url,
+                              const std::string& body) {
     request_.method = method;
     request_.url = url;
     request_.body = body;
-    WebAnswer answer = send_request(request_);
+    WebRequest::Answer answer = send_request(request_);
     if (answer.cut) {
       throw Error(Error::Kind::kEnvironment,
                   fmt::format("'{}' answered with more than {} MiB", url, kMaxAnswer >> 20));
@@ -164,14 +168,14 @@ class Conversation {
   /// Finds who owns the token.
   void find_owner() {
     for (int attempt = 1;; ++attempt) {
-      const WebAnswer answer = ask_once("GET", interface_.user, "");
+      const WebRequest::Answer answer = ask_once("GET", interface_.user, "");
       if (answer.status == 200) {
         const nlohmann::json user = results::parse_json(answer.body);
         owner_ = results::JsonObject(user).integer("id", 0, results::JsonObject::kHighest);
         return;
       }
       // The token of a job of GitHub Actions is one of an installation, which has no user.
-      if (review_.forge == Forge::kGithub && !delay_wanted(answer) &&
+      if (review_.forge == Review::Forge::kGithub && !delay_wanted(answer) &&
           (answer.status == 403 || answer.status == 404)) {
         return;
       }
@@ -181,7 +185,7 @@ class Conversation {
 
   std::optional<std::int64_t> find_comment() {
     for (int page = 1; page <= kMaxPages; ++page) {
-      const WebAnswer answer = ask(
+      const WebRequest::Answer answer = ask(
           "GET",
           fmt::format(
               "{}?per_page={}&page={}{}", interface_.comments, kPageSize, page, interface_.order));
@@ -212,7 +216,7 @@ class Conversation {
     if (!fields.text_or_empty("body").starts_with(marker_)) {
       return false;
     }
-    const bool github = review_.forge == Forge::kGithub;
+    const bool github = review_.forge == Review::Forge::kGithub;
     const char* const name = github ? "user" : "author";
     if (!fields.has(name)) {
       return false;
@@ -223,7 +227,7 @@ class Conversation {
   }
 
   /// Returns how long an answer asks to wait. Absent: it does not.
-  [[nodiscard]] static std::optional<seconds> delay_wanted(const WebAnswer& answer) {
+  [[nodiscard]] static std::optional<seconds> delay_wanted(const WebRequest::Answer& answer) {
     const auto number = [&](const char* name) {
       const auto found = answer.headers.find(name);
       return found == answer.headers.end() ? std::nullopt : whole_number(found->second);
@@ -239,7 +243,7 @@ class Conversation {
   }
 
   /// Waits before a request is sent again. Throws where it was refused, or has failed too often.
-  void wait_or_refuse(const WebAnswer& answer, int attempt) {
+  void wait_or_refuse(const WebRequest::Answer& answer, int attempt) {
     const std::optional<seconds> wanted = delay_wanted(answer);
     const bool failed = answer.status == 0 || answer.status >= 500;
     if (!wanted && !failed) {
@@ -257,7 +261,7 @@ class Conversation {
     waited_ += delay;
   }
 
-  [[nodiscard]] std::string fault_text(const WebAnswer& answer) const {
+  [[nodiscard]] std::string fault_text(const WebRequest::Answer& answer) const {
     if (answer.status == 0) {
       return fmt::format("'{}' cannot be reached: {}", request_.url, answer.problem);
     }
@@ -271,8 +275,8 @@ class Conversation {
                        reporting::sanitize_utf8(words.substr(0, kWordsShown)));
   }
 
-  [[noreturn]] void refuse(const WebAnswer& answer) const {
-    const bool github = review_.forge == Forge::kGithub;
+  [[noreturn]] void refuse(const WebRequest::Answer& answer) const {
+    const bool github = review_.forge == Review::Forge::kGithub;
     std::string advice = "check --api";
     if (answer.status == 401) {
       advice = "the token is wrong or has expired: check the variable that --token-variable names";
@@ -287,7 +291,8 @@ class Conversation {
     throw Error(Error::Kind::kEnvironment, fmt::format("{}; {}", fault_text(answer), advice));
   }
 
-  [[noreturn]] void give_up(const WebAnswer& answer, const std::optional<seconds>& wanted) const {
+  [[noreturn]] void give_up(const WebRequest::Answer& answer,
+                            const std::optional<seconds>& wanted) const {
     throw Error(Error::Kind::kTryAgain,
                 wanted ? fmt::format("{}; it asks to wait {} s: try again then",
                                      fault_text(answer),
@@ -295,7 +300,7 @@ class Conversation {
                        : fault_text(answer) + "; try again later");
   }
 
-  static PutComment said(const WebAnswer& answer, bool created) {
+  static Review::Comment said(const WebRequest::Answer& answer, bool created) {
     const nlohmann::json comment = results::parse_json(answer.body);
     return {created, results::JsonObject(comment).text_or_empty("html_url")};
   }
@@ -316,11 +321,12 @@ void check_review(const Review& review) {
   static_cast<void>(check_trusted_address(review.api));
   const bool named = review.project.size() <= kMaxProject && is_path_of_names(review.project);
   const auto depth = std::count(review.project.begin(), review.project.end(), '/');
-  if (!named || (review.forge == Forge::kGithub && depth != 1)) {
-    throw Error(Error::Kind::kUser,
-                fmt::format("'{}' is no project: write {}",
-                            review.project,
-                            review.forge == Forge::kGithub ? "OWNER/REPOSITORY"
+  if (!named || (review.forge == Review::Forge::kGithub && depth != 1)) {
+    throw Error(
+        Error::Kind::kUser,
+        fmt::format("'{}' is no project: write {}",
+                    review.project,
+                    review.forge == Review::Forge::kGithub ? "OWNER/REPOSITORY"
                                                            : "GROUP/PROJECT or its number"));
   }
   if (review.number < 1) {
@@ -328,11 +334,11 @@ void check_review(const Review& review) {
   }
 }
 
-PutComment put_comment(const Review& review,
-                       const std::string& token,
-                       const std::string& marker,
-                       const std::string& text,
-                       const std::atomic<bool>& stop) {
+Review::Comment put_comment(const Review& review,
+                            const std::string& token,
+                            const std::string& marker,
+                            const std::string& text,
+                            const std::atomic<bool>& stop) {
   check_review(review);
   PLUMB_CHECK(text.starts_with(marker));
   if (token.empty() || token.size() > kMaxToken ||

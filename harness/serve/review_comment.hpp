@@ -7,21 +7,21 @@
 
 namespace plumb::serve {
 
-/// Services whose pull requests can have a comment.
-enum class Forge { kGithub, kGitlab };
-
 /// Pull request of GitHub, or merge request of GitLab.
 struct Review {
+  /// Services whose pull requests can have a comment.
+  enum class Forge { kGithub, kGitlab };
+
+  /// Comment after it was put.
+  struct Comment {
+    bool created = false;  ///< false: it was there, and has a new text
+    std::string address;   ///< for a browser; empty: the service says none
+  };
+
   Forge forge = Forge::kGithub;
   std::string api;      ///< address of the interface: "https://HOST/api/v4"
   std::string project;  ///< "owner/repo"; of GitLab, a path of any depth or a number
   std::int64_t number = 0;
-};
-
-/// Comment after it was put.
-struct PutComment {
-  bool created = false;  ///< false: it was there, and has a new text
-  std::string address;   ///< for a browser; empty: the service says none
 };
 
 /// Checks the address and the names of a review. Throws Error{kUser}.
@@ -35,10 +35,10 @@ void check_review(const Review& review);
 /// An answer that says "later" is waited for, and one that failed is asked again, for two minutes
 /// in all. Throws Error{kTryAgain} where that is not enough, and Error{kEnvironment} with the
 /// service's words if it refuses. Neither the text of an error nor a log has the token.
-[[nodiscard]] PutComment put_comment(const Review& review,
-                                     const std::string& token,
-                                     const std::string& marker,
-                                     const std::string& text,
-                                     const std::atomic<bool>& stop);
+[[nodiscard]] Review::Comment put_comment(const Review& review,
+                                          const std::string& token,
+                                          const std::string& marker,
+                                          const std::string& text,
+                                          const std::atomic<bool>& stop);
 
 }  // namespace plumb::serve

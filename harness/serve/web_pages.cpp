@@ -16,24 +16,24 @@
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
 #include "harness/results/json_object.hpp"
-#include "harness/session/profile/stored_profiles.hpp"
+#include "harness/session/profile/run_profiles.hpp"
 #include "harness/session/stored/run_analysis.hpp"
 #include "harness/session/stored/stored_comparison.hpp"
 #include "harness/session/stored/stored_triage.hpp"
 #include "reporting/content/comparison/comparison_report.hpp"
-#include "reporting/content/profile/growth_page.hpp"
+#include "reporting/content/profile/profile_documents.hpp"
 #include "reporting/content/review/triage_documents.hpp"
 #include "reporting/content/run/report.hpp"
 #include "reporting/content/store/store_pages.hpp"
-#include "reporting/document/escaped_text.hpp"
+#include "reporting/document/texts.hpp"
 
 namespace plumb::serve {
 
-TriageRequest parse_triage_request(std::string_view body) {
+WebPages::TriageRequest parse_triage_request(std::string_view body) {
   constexpr std::size_t kMaxChanges = 200;
   const nlohmann::json document = results::parse_json(body);
   const results::JsonObject fields(document);
-  TriageRequest request;
+  WebPages::TriageRequest request;
   request.changes = fields.texts("changes", kMaxChanges);
   request.decision.who = fields.text_or_empty("who");
   const std::string& action = fields.text("action");
@@ -42,8 +42,8 @@ TriageRequest parse_triage_request(std::string_view body) {
     throw Error(Error::Kind::kUser, "choose changes, and write a reason, a name or a note");
   }
   if (action == "accept" || action == "invalid") {
-    request.decision.state =
-        action == "accept" ? analysis::ChangeState::kAccepted : analysis::ChangeState::kInvalid;
+    request.decision.state = action == "accept" ? analysis::SeriesChange::State::kAccepted
+                                                : analysis::SeriesChange::State::kInvalid;
     request.decision.reason = text;
   } else if (action == "assign") {
     request.decision.assignee = text == "nobody" ? "" : text;
@@ -89,8 +89,10 @@ constexpr const char* kReport =
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
     "form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
 
-HttpReply page_reply(unsigned status, const char* policy, std::shared_ptr<const std::string> text) {
-  HttpReply reply;
+HttpServer::Reply page_reply(unsigned status,
+                             const char* policy,
+                             std::shared_ptr<const std::string> text) {
+  HttpServer::Reply reply;
   reply.status = status;
   reply.type = kHtml;
   reply.policy = policy;
@@ -99,13 +101,13 @@ HttpReply page_reply(unsigned status, const char* policy, std::shared_ptr<const 
 }
 
 template <typename Write>
-HttpReply make_page(unsigned status, Write&& write) {
+HttpServer::Reply make_page(unsigned status, Write&& write) {
   std::ostringstream out;
   write(out);
   return page_reply(status, kPage, std::make_shared<const std::string>(std::move(out).str()));
 }
 
-HttpReply message(unsigned status, const std::string& title, const std::string& text) {
+HttpServer::Reply message(unsigned status, const std::string& title, const std::string& text) {
   return make_page(status,
                    [&](std::ostream& out) { reporting::write_message_page(title, text, out); });
 }
@@ -128,7 +130,7 @@ struct WebPages::Worker {
                              {.migrate = false, .read_only = true, .patience = kPatience});
   }
 
-  HttpReply report(const std::string& name) {
+  HttpServer::Reply report(const std::string& name) {
     const auto store = open();
     const results::RunRecord run = store->find_run(name);
     const auto found = std::find_if(
@@ -150,7 +152,7 @@ struct WebPages::Worker {
     return page_reply(200, kReport, text);
   }
 
-  HttpReply triage() const {
+  HttpServer::Reply triage() const {
     const auto store = open();
     std::ostringstream out;
     reporting::write_triage_page(
@@ -161,7 +163,7 @@ struct WebPages::Worker {
     return page_reply(200, kDecide, std::make_shared<const std::string>(std::move(out).str()));
   }
 
-  HttpReply comparison(const RequestTarget& target) const {
+  HttpServer::Reply comparison(const RequestTarget& target) const {
     const std::string base = target.value("base");
     const std::string candidate = target.value("cand");
     if (base.empty() || candidate.empty()) {
@@ -173,7 +175,7 @@ struct WebPages::Worker {
       varied.push_back(each->second);
     }
     const auto store = open();
-    analysis::RunComparisonReport compared =
+    analysis::ComparisonReport compared =
         session::compare_stored_runs({*store, models}, base, candidate, varied, {});
     compared.commits = commits;
     return make_page(200, [&](std::ostream& out) {
@@ -181,7 +183,7 @@ struct WebPages::Worker {
     });
   }
 
-  HttpReply functions() const {
+  HttpServer::Reply functions() const {
     constexpr std::chrono::days kMonth{30};
     const auto growth = analysis::find_function_growth(
         session::read_dated_profiles(*open(), current_time() - kMonth));
@@ -190,9 +192,9 @@ struct WebPages::Worker {
     });
   }
 
-  HttpReply page(const RequestTarget& target) {
+  HttpServer::Reply page(const RequestTarget& target) {
     const auto& path = target.path;
-    const std::shared_ptr<const MetricsSnapshot> now = newest();
+    const std::shared_ptr<const MetricsPublisher::Snapshot> now = newest();
     if (path.empty()) {
       return make_page(200, [&](std::ostream& out) {
         reporting::write_overview_page(*now->runs, *now->suites, now->up, commits, out);
@@ -203,7 +205,7 @@ struct WebPages::Worker {
     }
     if (path.size() == 2 && path[0] == "models") {
       bool found = false;
-      HttpReply reply = make_page(200, [&](std::ostream& out) {
+      HttpServer::Reply reply = make_page(200, [&](std::ostream& out) {
         found = reporting::write_model_page(path[1], *now->suites, out);
       });
       return found ? reply
@@ -221,7 +223,7 @@ struct WebPages::Worker {
       return triage();
     }
     if (path.size() == 1 && path[0] == "triage.js") {
-      HttpReply reply = text_reply(200, std::string(reporting::triage_script()));
+      HttpServer::Reply reply = text_reply(200, std::string(reporting::triage_script()));
       reply.type = "text/javascript; charset=utf-8";
       return reply;
     }
@@ -231,11 +233,11 @@ struct WebPages::Worker {
     return message(404, "No such page", "The address does not name a page.");
   }
 
-  HttpReply decision(const std::string& body) const {
+  HttpServer::Reply decision(const std::string& body) const {
     if (!store::store_identity(store_url)) {
       throw Error(Error::Kind::kEnvironment, "there is no store");
     }
-    const TriageRequest request = parse_triage_request(body);
+    const WebPages::TriageRequest request = parse_triage_request(body);
     const auto store =
         store::open_store(store_url, {.migrate = false, .read_only = false, .patience = kPatience});
     const std::size_t count = session::enter_decision(*store, request.changes, request.decision);
@@ -243,7 +245,7 @@ struct WebPages::Worker {
   }
 
   /// Enters a decision. What is wrong is said as text.
-  HttpReply safe_decision(const std::string& body) const {
+  HttpServer::Reply safe_decision(const std::string& body) const {
     try {
       return decision(body);
     } catch (const Error& error) {
@@ -258,7 +260,7 @@ struct WebPages::Worker {
     }
   }
 
-  HttpReply safe_page(const RequestTarget& target) {
+  HttpServer::Reply safe_page(const RequestTarget& target) {
     try {
       return page(target);
     } catch (const Error& error) {
@@ -307,7 +309,7 @@ WebPages::~WebPages() {
   worker_->thread.join();
 }
 
-void WebPages::post(std::function<HttpReply()> make, const HttpServer::Respond& respond) {
+void WebPages::post(std::function<HttpServer::Reply()> make, const HttpServer::Respond& respond) {
   if (worker_->waiting >= kMaxWaiting) {
     respond(text_reply(503, "too many pages are requested at once: try again later\n"));
     return;
@@ -323,7 +325,7 @@ void WebPages::answer(RequestTarget target, const HttpServer::Respond& respond) 
   post([this, target = std::move(target)] { return worker_->safe_page(target); }, respond);
 }
 
-void WebPages::decide(const HttpRequest& request, const HttpServer::Respond& respond) {
+void WebPages::decide(const HttpServer::Request& request, const HttpServer::Respond& respond) {
   // A page of another site cannot send this header, so that no reader decides against their will.
   if (!has_token(request.authorization, worker_->token)) {
     respond(text_reply(401, "the token is missing or wrong\n"));

@@ -9,21 +9,11 @@
 
 #include "harness/results/labels/run_labels.hpp"
 #include "harness/serve/http_server.hpp"
-#include "harness/serve/metrics_publisher.hpp"
 #include "harness/serve/request_target.hpp"
+#include "harness/serve/store_metrics.hpp"
 #include "harness/session/stored/stored_triage.hpp"
 
 namespace plumb::serve {
-
-/// Decision about changes, as a page sends it.
-struct TriageRequest {
-  std::vector<std::string> changes;
-  session::TriageDecision decision;
-};
-
-/// Parses {"action", "changes", "text", "who"}. The action is accept, invalid, assign or note, and
-/// the text its reason, name or note. Throws Error{kUser}.
-[[nodiscard]] TriageRequest parse_triage_request(std::string_view body);
 
 /// Returns whether a header is "Bearer TOKEN". How long that takes tells nothing of the token. An
 /// empty token is nobody's.
@@ -43,7 +33,13 @@ struct TriageRequest {
 /// is ever written.
 class WebPages {
  public:
-  using Newest = std::function<std::shared_ptr<const MetricsSnapshot>()>;
+  /// Decision about changes, as a page sends it.
+  struct TriageRequest {
+    std::vector<std::string> changes;
+    session::TriageDecision decision;
+  };
+
+  using Newest = std::function<std::shared_ptr<const MetricsPublisher::Snapshot>()>;
 
   /// Keeps a reference to the models. Without a token, nobody can decide anything.
   WebPages(std::string store_url,
@@ -61,12 +57,16 @@ class WebPages {
   /// Answers later, or at once with status 503 if too many wait. Call it from the server's thread.
   void answer(RequestTarget target, const HttpServer::Respond& respond);
   /// Enters a decision if the request has the token, and answers likewise.
-  void decide(const HttpRequest& request, const HttpServer::Respond& respond);
+  void decide(const HttpServer::Request& request, const HttpServer::Respond& respond);
 
  private:
-  void post(std::function<HttpReply()> make, const HttpServer::Respond& respond);
+  void post(std::function<HttpServer::Reply()> make, const HttpServer::Respond& respond);
   struct Worker;
   std::unique_ptr<Worker> worker_;
 };
+
+/// Parses {"action", "changes", "text", "who"}. The action is accept, invalid, assign or note, and
+/// the text its reason, name or note. Throws Error{kUser}.
+[[nodiscard]] WebPages::TriageRequest parse_triage_request(std::string_view body);
 
 }  // namespace plumb::serve

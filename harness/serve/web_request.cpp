@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "harness/base/error.hpp"
-#include "reporting/document/escaped_text.hpp"
+#include "reporting/document/texts.hpp"
 
 namespace plumb::serve {
 namespace {
@@ -61,7 +61,7 @@ bool is_this_machine(const std::string& host) {
 
 }  // namespace
 
-WebAnswer send_request(const WebRequest& request) {
+WebRequest::Answer send_request(const WebRequest& request) {
   const std::unique_ptr<CURL, CurlEnd> handle(curl_easy_init());
   PLUMB_CHECK(handle != nullptr);
   std::unique_ptr<curl_slist, HeadersEnd> headers;
@@ -97,7 +97,7 @@ WebAnswer send_request(const WebRequest& request) {
   curl_easy_setopt(curl, CURLOPT_TIMEOUT, kWholeSeconds);
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   const CURLcode code = curl_easy_perform(curl);
-  WebAnswer answer;
+  WebRequest::Answer answer;
   answer.cut = body.cut;
   if (code != CURLE_OK && !(code == CURLE_WRITE_ERROR && body.cut)) {
     answer.problem = problem[0] != '\0' ? problem.data() : curl_easy_strerror(code);
@@ -202,7 +202,7 @@ void push_to_gateway(const std::string& url, const GroupingKey& group, const std
   request.headers = {"Content-Type: text/plain; version=0.0.4; charset=utf-8"};
   request.body = text;
   request.netrc = true;
-  const WebAnswer answer = send_request(request);
+  const WebRequest::Answer answer = send_request(request);
   if (answer.status == 0) {
     throw Error(Error::Kind::kEnvironment,
                 fmt::format("cannot push to '{}': {}; check the URL and that the gateway runs",

@@ -12,6 +12,15 @@ namespace plumb::serve {
 
 /// Request to a server of others, over http or https.
 struct WebRequest {
+  /// Answer of a server.
+  struct Answer {
+    long status = 0;      ///< 0: there was none
+    std::string problem;  ///< why there was none, in words
+    std::string body;
+    bool cut = false;  ///< the body is longer than was wanted
+    std::map<std::string, std::string> headers;
+  };
+
   std::string method = "GET";
   std::string url;
   std::vector<std::string> headers;  ///< "Name: value"; no value may hold a line break
@@ -22,17 +31,8 @@ struct WebRequest {
   bool proxy = true;                ///< the user's proxy may be asked
 };
 
-/// Answer of a server.
-struct WebAnswer {
-  long status = 0;      ///< 0: there was none
-  std::string problem;  ///< why there was none, in words
-  std::string body;
-  bool cut = false;  ///< the body is longer than was wanted
-  std::map<std::string, std::string> headers;
-};
-
 /// Sends a request and waits for the answer, at most a minute. Redirections are not followed.
-[[nodiscard]] WebAnswer send_request(const WebRequest& request);
+[[nodiscard]] WebRequest::Answer send_request(const WebRequest& request);
 
 /// Returns a URL without the user and password that it may hold.
 [[nodiscard]] std::string without_password(const std::string& url);

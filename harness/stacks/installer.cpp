@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/stacks/installer.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -15,6 +13,7 @@
 #include <utility>
 
 #include "harness/base/digest.hpp"
+#include "harness/stacks/stack_fetch.hpp"
 #include "harness/worker/client/child_process.hpp"
 
 namespace plumb::stacks {
@@ -228,7 +227,7 @@ class PrivateApt {
 
 std::vector<std::string> unpack_debian_packages(const std::string& release,
                                                 const std::vector<std::string>& packages,
-                                                const UnpackTarget& target,
+                                                const FetchRequest::Target& target,
                                                 const LineSink& log) {
   const PrivateApt apt(release, target.scratch / "apt", log);
   apt.update();
@@ -274,7 +273,7 @@ std::map<std::string, std::string> python_variables(const std::filesystem::path&
 
 std::vector<std::string> unpack_wheels(const std::vector<std::string>& packages,
                                        bool dependencies,
-                                       const UnpackTarget& target,
+                                       const FetchRequest::Target& target,
                                        const LineSink& log) {
   const auto quiet = [](const std::string&) {};
   const fs::path venv = target.scratch / "venv";

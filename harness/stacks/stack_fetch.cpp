@@ -20,7 +20,6 @@
 
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
-#include "harness/stacks/installer.hpp"
 
 namespace plumb::stacks {
 namespace {
@@ -292,7 +291,7 @@ std::string fetch_stack(const FetchRequest& request,
                             target.string()));
   }
   const ScratchFolder scratch(stacks_folder);
-  const UnpackTarget unpacked{scratch.path(), scratch.path() / "stack"};
+  const FetchRequest::Target unpacked{scratch.path(), scratch.path() / "stack"};
   const fs::path& content = unpacked.content;
   std::vector<std::string> files =
       request.debian_release.empty()

@@ -165,11 +165,11 @@ constexpr int kMaxDeaths = 5;
 
 }  // namespace
 
-StackInquiry::StackInquiry(worker::WorkerOptions options) : options_(std::move(options)) {
+StackInquiry::StackInquiry(worker::WorkerProcess::Options options) : options_(std::move(options)) {
   start();
 }
 
-results::EngineChoices StackInquiry::ask(const worker::PreviewRequest& request) {
+results::EngineChoices StackInquiry::ask(const worker::WorkerService::PreviewRequest& request) {
   if (!worker_) {
     start();
   }
@@ -256,7 +256,8 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
-analysis::LibraryContents read_contents(const analysis::StackReport::Library& library) {
+analysis::StackDifference::Contents::Library read_contents(
+    const analysis::StackReport::Library& library) {
   return {.name = library.name,
           .version = library.version,
           .path = library.path,
@@ -301,7 +302,7 @@ void add_unmapped(const worker::Stack& stack,
 /// worker of its own is started for that. Empty for backends other than oneDNN.
 std::map<std::string, std::string> reasons_against(const std::vector<std::string>& variants,
                                                    const model::LayerKey& key,
-                                                   worker::WorkerOptions options) {
+                                                   worker::WorkerProcess::Options options) {
   std::map<std::string, std::string> result;
   if (variants.empty() || options.stack.backend != "onednn") {
     return result;
@@ -366,13 +367,13 @@ std::map<std::string, std::string> dispatch_reasons(std::string_view log) {
   return result;
 }
 
-analysis::StackContents stack_contents(const worker::WorkerOptions& options,
-                                       std::span<const model::LayerKey> keys,
-                                       const std::string& device) {
+analysis::StackDifference::Contents stack_contents(const worker::WorkerProcess::Options& options,
+                                                   std::span<const model::LayerKey> keys,
+                                                   const std::string& device) {
   worker::WorkerProcess worker(options);
   analysis::StackReport report = probe_worker(worker, options.stack);
   add_unmapped(options.stack, report.libraries);
-  analysis::StackContents contents;
+  analysis::StackDifference::Contents contents;
   contents.name = options.stack.name;
   for (const analysis::StackReport::Library& library : report.libraries) {
     contents.libraries.push_back(read_contents(library));
@@ -385,7 +386,7 @@ analysis::StackContents stack_contents(const worker::WorkerOptions& options,
     return contents;
   }
   for (const model::LayerKey& key : keys) {
-    analysis::StackContents::LayerOffers& offers = contents.layers.emplace_back();
+    analysis::StackDifference::Contents::LayerOffers& offers = contents.layers.emplace_back();
     offers.key = key;
     const std::vector<worker::Variant> variants = worker.variants(key);
     for (const worker::Variant& variant : variants) {
@@ -400,8 +401,8 @@ analysis::StackContents stack_contents(const worker::WorkerOptions& options,
   return contents;
 }
 
-void explain_choices(const worker::WorkerOptions& from,
-                     const worker::WorkerOptions& to,
+void explain_choices(const worker::WorkerProcess::Options& from,
+                     const worker::WorkerProcess::Options& to,
                      std::size_t most,
                      analysis::StackDifference& difference) {
   for (analysis::StackDifference::Layer& layer :

@@ -9,8 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/analysis/library/engine_preview.hpp"
-#include "harness/analysis/report/stack_report.hpp"
+#include "harness/analysis/library/stack_difference.hpp"
 #include "harness/worker/client/worker_process.hpp"
 
 namespace plumb::stacks {
@@ -45,19 +44,19 @@ struct MappedLibrary {
 class StackInquiry {
  public:
   /// Starts a worker. Throws what starting a worker throws.
-  explicit StackInquiry(worker::WorkerOptions options);
+  explicit StackInquiry(worker::WorkerProcess::Options options);
 
   [[nodiscard]] const results::Environment& environment() const { return environment_; }
 
   /// Returns the stack's choices for one layer. If the worker dies, its death is the outcome.
   /// Throws Error{kEnvironment} when the fifth worker in a row dies: then the layer is not the
   /// cause.
-  [[nodiscard]] results::EngineChoices ask(const worker::PreviewRequest& request);
+  [[nodiscard]] results::EngineChoices ask(const worker::WorkerService::PreviewRequest& request);
 
  private:
   void start();
 
-  worker::WorkerOptions options_;
+  worker::WorkerProcess::Options options_;
   std::optional<worker::WorkerProcess> worker_;
   results::Environment environment_;
   int deaths_ = 0;  ///< in a row
@@ -82,14 +81,15 @@ class StackInquiry {
 /// For each key there are the variants. On a described device, as the library writes it, there is
 /// what the library would choose instead; an empty `device` is this machine's. Nothing is measured.
 /// Throws what starting a worker throws.
-[[nodiscard]] analysis::StackContents stack_contents(const worker::WorkerOptions& options,
-                                                     std::span<const model::LayerKey> keys,
-                                                     const std::string& device);
+[[nodiscard]] analysis::StackDifference::Contents stack_contents(
+    const worker::WorkerProcess::Options& options,
+    std::span<const model::LayerKey> keys,
+    const std::string& device);
 
 /// Adds to the first `most` layers why one side passed over what the other has. Only oneDNN says
 /// it, in its verbose mode. Each side and layer takes a worker.
-void explain_choices(const worker::WorkerOptions& from,
-                     const worker::WorkerOptions& to,
+void explain_choices(const worker::WorkerProcess::Options& from,
+                     const worker::WorkerProcess::Options& to,
                      std::size_t most,
                      analysis::StackDifference& difference);
 

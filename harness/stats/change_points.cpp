@@ -11,10 +11,7 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
-#include "harness/stats/noise_estimate.hpp"
 #include "harness/stats/segmentation.hpp"
-#include "harness/stats/trend_model.hpp"
-#include "harness/stats/two_state_changes.hpp"
 
 namespace plumb::stats {
 namespace {
@@ -29,7 +26,7 @@ struct VarianceStep {
 
 /// Returns the squares around the levels, summed up to each point.
 std::vector<double> sum_squares(std::span<const double> values, const Boundaries& levels) {
-  const SegmentCost cost(values);
+  const StepPath::Cost cost(values);
   std::vector<double> sums{0.0};
   for (std::size_t k = 0; k + 1 < levels.size(); ++k) {
     const double mean = cost.mean(levels[k], levels[k + 1]);
@@ -105,7 +102,7 @@ std::vector<VarianceStep> find_variance_steps(std::span<const double> values,
 /// one.
 std::optional<std::size_t> find_suspicion(std::span<const double> values,
                                           std::size_t begin,
-                                          const NoiseFit& noise) {
+                                          const StepPath::Model::Noise& noise) {
   constexpr double kOutlier = 4.0;     // deviations that one point may count at most
   constexpr double kSingle = 5.0;      // deviations that make one point alone suspicious
   constexpr double kSuspicious = 3.4;  // standard errors
@@ -180,9 +177,7 @@ class Judgement {
     // First, because jumps between two states are noise, and steps would explain them too.
     if (auto changes = find_two_state_changes(values_, scaled_, levels_)) {
       model_.steps = levels_.best;
-      result.two_states = true;
-      result.state_changes = std::move(changes->state_changes);
-      result.change_points = std::move(changes->change_points);
+      result = std::move(*changes);
     } else {
       model_ = choose_trend(scaled_.clipped, levels_);
       // A constant series needs no further model. Any other may wander instead, if that scores
@@ -240,7 +235,7 @@ class Judgement {
   void add_steps(Detection& result) const {
     const Boundaries& bounds = model_.steps.bounds;
     const std::vector<double> rest = without_trend(scaled_.clipped);
-    const SegmentCost cost(rest);
+    const StepPath::Cost cost(rest);
     const double score = score_steps(rest, bounds, cost).score;
     for (std::size_t k = 1; k + 1 < bounds.size(); ++k) {
       const double surplus = score_steps(rest, without(bounds, k), cost).score - score;
@@ -272,7 +267,7 @@ class Judgement {
       return;
     }
     const Boundaries& bounds = model_.steps.bounds;
-    Trend creep;
+    Detection::Trend creep;
     creep.before = level(0, bounds[1], 0);
     creep.after = level(0, bounds[1], values_.size() - 1);
     creep.slope = (creep.after - creep.before) / static_cast<double>(values_.size() - 1);
@@ -286,7 +281,7 @@ class Judgement {
     Boundaries earlier(model_.steps.bounds);  // the last points must not vouch for themselves
     earlier.back() -= kMinSegment - 1;
     const std::span<const double> known(clipped.data(), earlier.back());
-    const NoiseFit noise = fit_noise(known, earlier, SegmentCost(clipped));
+    const StepPath::Model::Noise noise = fit_noise(known, earlier, StepPath::Cost(clipped));
     if (const auto tail = find_suspicion(without_trend(scaled_.values), begin, noise)) {
       result.suspicions.push_back({.index = *tail,
                                    .before = level(begin, *tail, *tail),
@@ -297,7 +292,7 @@ class Judgement {
   std::span<const double> values_;
   const ScaledSeries& scaled_;
   StepPath levels_;
-  TrendModel model_;
+  StepPath::Trend model_;
 };
 
 /// Replaces indices of present points by indices of the series as given.

@@ -2,14 +2,17 @@
 #include "harness/stats/segmentation.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <limits>
+#include <numeric>
 #include <set>
 #include <utility>
 
 namespace plumb::stats {
 
-SegmentCost::SegmentCost(std::span<const double> values) {
+StepPath::Cost::Cost(std::span<const double> values) {
   const std::size_t n = values.size() + 1;
   sum_.resize(n);
   square_.resize(n);
@@ -22,7 +25,7 @@ SegmentCost::SegmentCost(std::span<const double> values) {
   }
 }
 
-Boundaries find_segments(const SegmentCost& cost, double penalty) {
+Boundaries find_segments(const StepPath::Cost& cost, double penalty) {
   constexpr std::size_t kPruneEvery = 8;  // pruning costs as much as evaluating
   const std::size_t length = cost.length();
   std::vector<double> best(length + 1, std::numeric_limits<double>::infinity());
@@ -77,7 +80,7 @@ Boundaries find_segments(const SegmentCost& cost, double penalty) {
   return result;
 }
 
-void settle_boundaries(Boundaries& bounds, const SegmentCost& cost) {
+void settle_boundaries(Boundaries& bounds, const StepPath::Cost& cost) {
   for (std::size_t k = 1; k + 1 < bounds.size(); ++k) {
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t at = bounds[k - 1] + kMinSegment; at + kMinSegment <= bounds[k + 1]; ++at) {
@@ -220,9 +223,9 @@ double compute_confidence(double surplus) {
   return 1.0 - kFalseAtPenalty * std::exp(-std::max(surplus, 0.0) / 2.0);
 }
 
-NoiseFit fit_noise(std::span<const double> values,
-                   const Boundaries& bounds,
-                   const SegmentCost& cost) {
+StepPath::Model::Noise fit_noise(std::span<const double> values,
+                                 const Boundaries& bounds,
+                                 const StepPath::Cost& cost) {
   double square = 0.0;
   double product = 0.0;
   double last = 0.0;
@@ -237,7 +240,7 @@ NoiseFit fit_noise(std::span<const double> values,
   }
   const double first = values[0] - cost.mean(0, bounds[1]);
   const double first_square = first * first;
-  NoiseFit fit;
+  StepPath::Model::Noise fit;
   const double earlier = square - last * last;  // of those that have a follower
   if (earlier > 0.0) {
     fit.correlation = std::clamp(product / earlier, 0.0, kMaxCorrelation);
@@ -250,8 +253,10 @@ NoiseFit fit_noise(std::span<const double> values,
   return fit;
 }
 
-StepModel score_steps(std::span<const double> values, Boundaries bounds, const SegmentCost& cost) {
-  StepModel model;
+StepPath::Model score_steps(std::span<const double> values,
+                            Boundaries bounds,
+                            const StepPath::Cost& cost) {
+  StepPath::Model model;
   model.bounds = std::move(bounds);
   model.noise = fit_noise(values, model.bounds, cost);
   const double rho = model.noise.correlation;
@@ -268,17 +273,17 @@ Boundaries without(const Boundaries& bounds, std::size_t k) {
   return result;
 }
 
-StepModel choose_steps(std::span<const double> values,
-                       Boundaries fine,
-                       const SegmentCost& cost,
-                       std::vector<Boundaries>* coarse) {
+StepPath::Model choose_steps(std::span<const double> values,
+                             Boundaries fine,
+                             const StepPath::Cost& cost,
+                             std::vector<Boundaries>* coarse) {
   constexpr std::size_t kMaxCoarse = 6;
-  StepModel best;
+  StepPath::Model best;
   best.score = std::numeric_limits<double>::infinity();
   Boundaries bounds = std::move(fine);
   while (true) {
     settle_boundaries(bounds, cost);
-    StepModel model = score_steps(values, bounds, cost);
+    StepPath::Model model = score_steps(values, bounds, cost);
     if (coarse != nullptr && model.steps() <= kMaxCoarse) {
       coarse->push_back(bounds);
     }
@@ -304,11 +309,148 @@ StepModel choose_steps(std::span<const double> values,
 }
 
 StepPath find_levels(std::span<const double> values) {
-  const SegmentCost cost(values);
+  const StepPath::Cost cost(values);
   StepPath path;
   path.fine = find_segments(cost, kFinePenalty);
   path.best = choose_steps(values, path.fine, cost, &path.coarse);
   return path;
+}
+
+namespace {
+
+constexpr std::size_t kMedianReach = 5;  // the running median looks so far to both sides
+constexpr double kClip = 2.5;            // deviations beyond which a value is an outlier
+constexpr double kMad = 1.4826;          // median absolute deviation to standard deviation
+
+/// Replaces one value of a sorted window by another.
+void replace_sorted(std::vector<double>& window, double old, double next) {
+  auto at = std::lower_bound(window.begin(), window.end(), old);
+  for (; at + 1 != window.end() && *(at + 1) < next; ++at) {
+    *at = *(at + 1);
+  }
+  for (; at != window.begin() && *(at - 1) > next; --at) {
+    *at = *(at - 1);
+  }
+  *at = next;
+}
+
+/// Returns running medians of eleven points, of fewer at the ends. A sorted window slides over the
+/// values.
+std::vector<double> compute_running_median(std::span<const double> values) {
+  constexpr std::size_t kWindow = 2 * kMedianReach + 1;
+  std::vector<double> result(values.size());
+  std::vector<double> window;
+  for (std::size_t i = 0; i < values.size() + kMedianReach; ++i) {
+    if (i < values.size() && i >= kWindow) {
+      replace_sorted(window, values[i - kWindow], values[i]);
+    } else if (i < values.size()) {
+      window.insert(std::upper_bound(window.begin(), window.end(), values[i]), values[i]);
+    } else if (i >= kWindow) {
+      window.erase(std::lower_bound(window.begin(), window.end(), values[i - kWindow]));
+    }
+    if (i >= kMedianReach) {
+      const std::size_t middle = window.size() / 2;
+      result[i - kMedianReach] =
+          window.size() % 2 == 1 ? window[middle] : (window[middle - 1] + window[middle]) / 2.0;
+    }
+  }
+  return result;
+}
+
+/// Returns whether a value agrees with the points on one side, as the first or last of a level
+/// does.
+bool is_edge(std::span<const double> values, std::size_t at) {
+  const auto agrees = [&](std::size_t begin) {
+    std::array<double, kMedianReach> side{};
+    std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(begin), kMedianReach, side.begin());
+    std::sort(side.begin(), side.end());
+    return std::abs(side[kMedianReach / 2] - values[at]) <= kClip;
+  };
+  return (at >= kMedianReach && agrees(at - kMedianReach)) ||
+         (at + kMedianReach < values.size() && agrees(at + 1));
+}
+
+/// Clips outliers to the neighbourhood of the running median. Runs that are long enough for a level
+/// stay, and so do the ends of levels.
+std::vector<double> clip(std::span<const double> values) {
+  const std::vector<double> smooth = compute_running_median(values);
+  std::vector<double> result(values.begin(), values.end());
+  const auto side = [&](std::size_t i) {
+    const double off = values[i] - smooth[i];
+    return std::abs(off) <= kClip ? 0 : (off > 0.0 ? 1 : -1);
+  };
+  for (std::size_t i = 0; i < values.size();) {
+    const int first = side(i);
+    std::size_t end = i + 1;
+    while (first != 0 && end < values.size() && side(end) == first) {
+      ++end;
+    }
+    if (first != 0 && end - i < kMinSegment) {
+      for (std::size_t k = i; k < end; ++k) {
+        result[k] = is_edge(values, k) ? values[k] : smooth[k] + first * kClip;
+      }
+    }
+    i = end;
+  }
+  return result;
+}
+
+}  // namespace
+
+double compute_median(std::vector<double>& scratch) {
+  const auto middle = scratch.begin() + static_cast<std::ptrdiff_t>(scratch.size() / 2);
+  std::nth_element(scratch.begin(), middle, scratch.end());
+  if (scratch.size() % 2 == 1) {
+    return *middle;
+  }
+  return (*middle + *std::max_element(scratch.begin(), middle)) / 2.0;
+}
+
+double compute_median(std::span<const double> values) {
+  std::vector<double> scratch(values.begin(), values.end());
+  return compute_median(scratch);
+}
+
+double estimate_noise(std::span<const double> values) {
+  constexpr double kKept = 0.9;  // of the differences: steps and outliers make the largest
+  std::vector<double> differences;
+  for (std::size_t i = 1; i < values.size(); ++i) {
+    differences.push_back(std::abs(values[i] - values[i - 1]));
+  }
+  // The difference of two independent values has √2 times the deviation of one.
+  const double noise = kMad * compute_median(differences) / std::sqrt(2.0);
+  if (noise > 0.0) {
+    return noise;
+  }
+  std::sort(differences.begin(), differences.end());
+  differences.resize(static_cast<std::size_t>(kKept * static_cast<double>(differences.size())));
+  const double mean = std::accumulate(differences.begin(), differences.end(), 0.0) /
+                      static_cast<double>(std::max<std::size_t>(differences.size(), 1));
+  if (mean > 0.0) {
+    return mean;
+  }
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  return (*high - *low) / 100.0;
+}
+
+std::optional<ScaledSeries> scale_series(std::span<const double> values) {
+  ScaledSeries series;
+  series.values.assign(values.begin(), values.end());
+  series.logarithmic = *std::min_element(values.begin(), values.end()) > 0.0;
+  if (series.logarithmic) {
+    std::transform(
+        values.begin(), values.end(), series.values.begin(), [](double v) { return std::log(v); });
+  }
+  series.centre = series.values[series.values.size() / 2];
+  series.noise = estimate_noise(series.values);
+  if (series.noise <= 0.0) {
+    return std::nullopt;
+  }
+  for (double& value : series.values) {
+    value = (value - series.centre) / series.noise;
+  }
+  series.clipped = clip(series.values);
+  return series;
 }
 
 }  // namespace plumb::stats

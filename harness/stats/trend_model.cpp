@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/stats/trend_model.hpp"
 
 #include <algorithm>
 #include <array>
@@ -109,36 +108,36 @@ std::vector<double> subtract(std::span<const double> values, std::span<const dou
   return result;
 }
 
-double trend_penalty(std::size_t length, const NoiseFit& noise, std::size_t degree) {
+double trend_penalty(std::size_t length, const StepPath::Model::Noise& noise, std::size_t degree) {
   return compute_unit_penalty(length, noise.correlation) * (1.0 + static_cast<double>(degree));
 }
 
 /// Scores a trend fitted beside given levels.
-TrendModel score_trend(std::span<const double> values,
-                       const Boundaries& bounds,
-                       std::size_t degree) {
-  TrendModel model;
+StepPath::Trend score_trend(std::span<const double> values,
+                            const Boundaries& bounds,
+                            std::size_t degree) {
+  StepPath::Trend model;
   model.trend = fit_trend(values, bounds, degree);
   model.degree = degree;
   const std::vector<double> rest = subtract(values, model.trend);
-  model.steps = score_steps(rest, bounds, SegmentCost(rest));
+  model.steps = score_steps(rest, bounds, StepPath::Cost(rest));
   model.steps.score += trend_penalty(values.size(), model.steps.noise, degree);
   return model;
 }
 
 /// Chooses levels on top of a trend, then the trend beside these levels, until neither improves.
-TrendModel improve(std::span<const double> values,
-                   const Boundaries& fine,
-                   TrendModel best,
-                   std::size_t degree) {
+StepPath::Trend improve(std::span<const double> values,
+                        const Boundaries& fine,
+                        StepPath::Trend best,
+                        std::size_t degree) {
   constexpr int kMaxTurns = 4;
   for (int turn = 0; turn < kMaxTurns; ++turn) {
     const std::vector<double> rest = subtract(values, best.trend);
-    const StepModel steps = choose_steps(rest, fine, SegmentCost(rest));
+    const StepPath::Model steps = choose_steps(rest, fine, StepPath::Cost(rest));
     if (steps.bounds == best.steps.bounds) {
       return best;
     }
-    TrendModel next = score_trend(values, steps.bounds, degree);
+    StepPath::Trend next = score_trend(values, steps.bounds, degree);
     if (next.steps.score >= best.steps.score) {
       return best;
     }
@@ -149,20 +148,20 @@ TrendModel improve(std::span<const double> values,
 
 }  // namespace
 
-TrendModel choose_trend(std::span<const double> values, const StepPath& levels) {
+StepPath::Trend choose_trend(std::span<const double> values, const StepPath& levels) {
   constexpr std::size_t kMaxStart = 3;   // levels of the models that a trend is first tried with
   constexpr std::size_t kManySteps = 3;  // from here on a trend below them may be hidden
-  const StepModel& plain = levels.best;
-  TrendModel best{plain, {}, 0, 0.0};
+  const StepPath::Model& plain = levels.best;
+  StepPath::Trend best{plain, {}, 0, 0.0};
   for (const std::size_t degree : kDegrees) {
     // A fifth degree is for curves that a third one fits already, or for many steps.
     if (degree == kMaxDegree && best.degree != kDegrees[1] && plain.steps() < kManySteps) {
       break;
     }
-    TrendModel start = score_trend(values, plain.bounds, degree);
+    StepPath::Trend start = score_trend(values, plain.bounds, degree);
     for (const Boundaries& bounds : levels.coarse) {
       if (bounds.size() - 2 < std::min(kMaxStart, plain.steps())) {
-        TrendModel model = score_trend(values, bounds, degree);
+        StepPath::Trend model = score_trend(values, bounds, degree);
         if (model.steps.score < start.steps.score) {
           start = std::move(model);
         }

@@ -10,8 +10,9 @@
 #include <string>
 #include <string_view>
 
-#include "harness/base/hash64.hpp"
+#include "harness/base/digest.hpp"
 #include "harness/base/units.hpp"
+#include "harness/results/profile/named_profile.hpp"
 
 namespace plumb::store {
 
@@ -70,5 +71,13 @@ class ContentHash {
   std::string content_ = std::string(512, '\0');
   std::size_t used_ = 0;
 };
+
+/// Returns a storable copy of a profile. Its texts are in UTF-8. It has one cell for each step and
+/// function, in this order, and no function without samples. Throws Error{kInternal} for a number
+/// that is not finite, and for a cell of a step, function or block that the profile does not hold.
+[[nodiscard]] results::StoredProfile storable(results::StoredProfile given);
+
+/// Returns the checksum of a storable profile.
+[[nodiscard]] std::int64_t profile_checksum(const results::StoredProfile& stored);
 
 }  // namespace plumb::store

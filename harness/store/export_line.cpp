@@ -3,17 +3,25 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <charconv>
 #include <cstddef>
+#include <exception>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <string_view>
 
+#include "harness/base/digest.hpp"
 #include "harness/base/encoding.hpp"
 #include "harness/base/error.hpp"
-#include "harness/base/hash64.hpp"
+#include "harness/results/exclusion.hpp"
+#include "harness/results/execution.hpp"
 #include "harness/results/json_object.hpp"
+#include "harness/results/paired_round.hpp"
 #include "harness/results/profile/profile_json.hpp"
 #include "harness/results/results_json.hpp"
+#include "harness/results/scenario_result.hpp"
+#include "harness/results/trace/executed_trace.hpp"
 
 namespace plumb::store {
 namespace {
@@ -26,15 +34,15 @@ constexpr std::int64_t kMaximumPosition = 0xFFFFFFFF;
 
 // The lines are written field by field, so that a row's JSON is inserted as the text that it
 // already is.
-json to_value(const std::vector<RowReference>& rows) {
+json to_value(const std::vector<ExportLines::RowReference>& rows) {
   json result = json::array();
-  for (const RowReference& row : rows) {
+  for (const ExportLines::RowReference& row : rows) {
     result.push_back(json::array({row.run, row.position}));
   }
   return result;
 }
 
-std::string write(const ExportedHeader& header) {
+std::string write(const ExportLines::Header& header) {
   return fmt::format(R"({{"type":"plumbline_export","format":{}}})", header.format);
 }
 
@@ -46,7 +54,7 @@ std::string write(const results::RunRecord& record) {
                      to_json(record.header));
 }
 
-std::string write(const ExportedRow& row) {
+std::string write(const ExportLines::Row& row) {
   return fmt::format(R"({{"type":"row","run":{},"position":{},"checksum":"{:016x}","row":{}}})",
                      json_text(row.place.run),
                      row.place.position,
@@ -54,11 +62,11 @@ std::string write(const ExportedRow& row) {
                      to_json(row.row));
 }
 
-std::string write(const ExportedReuse& reuse) {
+std::string write(const ExportLines::Reuse& reuse) {
   return json_text({{"type", "reused"}, {"run", reuse.run}, {"rows", to_value(reuse.rows)}});
 }
 
-std::string write(const ExportedDerived& derived) {
+std::string write(const ExportLines::Derived& derived) {
   const results::DerivedRecord& record = derived.record;
   return json_text({{"type", "derived"},
                     {"run", record.run},
@@ -78,12 +86,13 @@ std::string write(const results::StoredProfile& stored) {
                     {"profile", json(results::to_json(stored.profile))}});
 }
 
-std::string write(const ExportedEnd& end) {
+std::string write(const ExportLines::End& end) {
   return fmt::format(R"({{"type":"end","lines":{}}})", end.lines);
 }
 
-std::vector<RowReference> references(const results::JsonObject& object, const char* name) {
-  std::vector<RowReference> rows;
+std::vector<ExportLines::RowReference> references(const results::JsonObject& object,
+                                                  const char* name) {
+  std::vector<ExportLines::RowReference> rows;
   for (const json& pair : object.array(name, kMaximumReferences)) {
     const bool good = pair.is_array() && pair.size() == 2 && pair[0].is_string() &&
                       pair[1].is_number_unsigned() &&
@@ -97,7 +106,7 @@ std::vector<RowReference> references(const results::JsonObject& object, const ch
   return rows;
 }
 
-ExportedHeader read_header(const results::JsonObject& object) {
+ExportLines::Header read_header(const results::JsonObject& object) {
   const std::int64_t format = object.integer("format", 1, results::JsonObject::kHighest);
   if (format > kFormat) {
     throw Error(Error::Kind::kUser,
@@ -126,8 +135,8 @@ results::RunRecord read_run(const json& value, const results::JsonObject& object
   return run;
 }
 
-ExportedRow read_row_line(const json& value, const results::JsonObject& object) {
-  ExportedRow row;
+ExportLines::Row read_row_line(const json& value, const results::JsonObject& object) {
+  ExportLines::Row row;
   row.place = {object.text("run"), object.integer("position", 0, kMaximumPosition)};
   const std::string& hex = object.text("checksum");
   std::uint64_t checksum = 0;
@@ -141,8 +150,8 @@ ExportedRow read_row_line(const json& value, const results::JsonObject& object) 
   return row;
 }
 
-ExportedDerived read_derived(const results::JsonObject& object) {
-  ExportedDerived derived;
+ExportLines::Derived read_derived(const results::JsonObject& object) {
+  ExportLines::Derived derived;
   results::DerivedRecord& record = derived.record;
   record.run = object.text("run");
   record.kind = object.text("kind");
@@ -181,7 +190,7 @@ ExportLine parse_export_line(std::string_view text) {
     return read_run(value, object);
   }
   if (type == "reused") {
-    return ExportedReuse{object.text("run"), references(object, "rows")};
+    return ExportLines::Reuse{object.text("run"), references(object, "rows")};
   }
   if (type == "derived") {
     return read_derived(object);
@@ -190,7 +199,7 @@ ExportLine parse_export_line(std::string_view text) {
     return read_profile(value, object);
   }
   if (type == "end") {
-    return ExportedEnd{object.integer("lines", 0, results::JsonObject::kHighest)};
+    return ExportLines::End{object.integer("lines", 0, results::JsonObject::kHighest)};
   }
   if (type == "plumbline_export") {
     return read_header(object);
@@ -211,18 +220,18 @@ std::uint64_t compute_digest(std::string_view line, std::uint64_t before) {
 
 }  // namespace
 
-std::string ExportChain::seal(std::string_view line) {
+std::string ExportLines::seal(std::string_view line) {
   PLUMB_CHECK(line.ends_with('}'));
   digest_ = compute_digest(line, digest_);
   return fmt::format("{}{}{:016x}{}", line.substr(0, line.size() - 1), kField, digest_, kEnd);
 }
 
-bool ExportChain::is_sealed(std::string_view line) {
+bool ExportLines::is_sealed(std::string_view line) {
   return line.size() > kSealSize && line.ends_with(kEnd) &&
          line.substr(line.size() - kSealSize, kField.size()) == kField;
 }
 
-std::string ExportChain::unseal(std::string_view line) {
+std::string ExportLines::unseal(std::string_view line) {
   if (!is_sealed(line)) {
     throw Error(Error::Kind::kUser, "the line has no digest: it was altered or cut off");
   }
@@ -235,6 +244,164 @@ std::string ExportChain::unseal(std::string_view line) {
                 "the line does not match its digest: it or the order of the lines was altered");
   }
   return content;
+}
+
+namespace {
+
+constexpr std::size_t kMaxEntries = 1'000'000;
+
+void check_models(const std::string& payload, const char* list) {
+  const json document = results::parse_json(payload);
+  for (const json& model : results::JsonObject(document).array("models", kMaxEntries)) {
+    for (const json& entry : results::JsonObject(model).array(list, kMaxEntries)) {
+      static_cast<void>(results::JsonObject(entry));
+    }
+  }
+}
+
+void check_bound(const std::string& payload) {
+  check_models(payload, "bounds");
+}
+
+void check_whatif(const std::string& payload) {
+  check_models(payload, "whatifs");
+}
+
+void check_model_results(const std::string& payload) {
+  check_models(payload, "executions");
+}
+
+void check_noise(const std::string& payload) {
+  const json document = results::parse_json(payload);
+  for (const json& entry : results::JsonObject(document).array("metrics", kMaxEntries)) {
+    const results::JsonObject metric(entry);
+    static_cast<void>(metric.text("series"));
+    static_cast<void>(metric.number("process"));
+    static_cast<void>(metric.number("floor"));
+  }
+}
+
+void check_comparison(const std::string& payload) {
+  const json document = results::parse_json(payload);
+  const results::JsonObject comparison(document);
+  static_cast<void>(comparison.texts("varied", kMaxEntries));
+  const results::JsonObject limits = comparison.object("limits");
+  for (const char* const name :
+       {"alpha", "false_discovery_rate", "end_to_end_floor", "layer_floor"}) {
+    static_cast<void>(limits.number(name));
+  }
+}
+
+void check_confirmation(const std::string& payload) {
+  const json document = results::parse_json(payload);
+  const results::JsonObject confirmation(document);
+  static_cast<void>(confirmation.texts("series", kMaxEntries));
+  if (confirmation.has("pairs")) {
+    static_cast<void>(confirmation.object("pairs").array("metrics", kMaxEntries));
+  } else {
+    static_cast<void>(confirmation.integer("after_process", 0, results::JsonObject::kHighest));
+  }
+}
+
+void check_run_times(const std::string& payload) {
+  const json document = results::parse_json(payload);
+  for (const json& entry : results::JsonObject(document).array("series", kMaxEntries)) {
+    const results::JsonObject series(entry);
+    static_cast<void>(series.text("id"));
+    for (const json& value : series.array("log_seconds", kMaxEntries)) {
+      if (!value.is_number()) {
+        throw Error(Error::Kind::kUser, "field 'log_seconds' has an element that is not a number");
+      }
+    }
+  }
+}
+
+void check_qualification(const std::string& payload) {
+  const json document = results::parse_json(payload);
+  const results::JsonObject qualification(document);
+  for (const char* const name : {"baseline", "candidate", "criteria"}) {
+    static_cast<void>(qualification.object(name));
+  }
+  for (const char* const name : {"started", "finished"}) {
+    static_cast<void>(qualification.time(name));
+  }
+  for (const char* const name : {"suite", "reason", "verdict"}) {
+    static_cast<void>(qualification.text(name));
+  }
+  for (const char* const name : {"results", "models", "layers", "findings", "looks", "notes"}) {
+    static_cast<void>(qualification.array(name, kMaxEntries));
+  }
+}
+
+void check_change(const std::string& payload) {
+  const json document = results::parse_json(payload);
+  const results::JsonObject change(document);
+  static_cast<void>(change.text("state"));
+  static_cast<void>(change.number("before_seconds"));
+  static_cast<void>(change.number("after_seconds"));
+}
+
+void check_baseline(const std::string& payload) {
+  const json document = results::parse_json(payload);
+  const results::JsonObject baseline(document);
+  static_cast<void>(baseline.time("accepted"));
+  for (const char* const name : {"who", "reason", "previous"}) {
+    static_cast<void>(baseline.text(name));
+  }
+}
+
+void check_json(const std::string& payload) {
+  static_cast<void>(results::parse_json(payload));
+}
+
+/// Makes a check of a function that parses a payload.
+template <auto parse>
+void check_with(const std::string& payload) {
+  static_cast<void>(parse(payload));
+}
+
+struct Kind {
+  std::string_view name;
+  void (*check)(const std::string& payload);
+};
+
+constexpr std::array kKinds{
+    Kind{results::kBaselineRecord, check_baseline},
+    Kind{results::kBoundRecord, check_bound},
+    Kind{results::kCalibrationRecord, check_with<results::calibration_from_json>},
+    Kind{results::kChangeRecord, check_change},
+    Kind{results::kComparisonRecord, check_comparison},
+    Kind{results::kConfirmationRecord, check_confirmation},
+    Kind{results::kModelResultsRecord, check_model_results},
+    Kind{results::kLoadRecord, check_with<results::scenario_result_from_json>},
+    Kind{results::kPairedExecutionRecord, check_with<results::execution_from_json>},
+    Kind{results::kQualificationRecord, check_qualification},
+    Kind{results::kWhatIfRecord, check_whatif},
+    Kind{results::kAlternationRecord, check_with<results::execution_from_json>},
+    Kind{results::kControlsRecord, check_with<results::controls_from_json>},
+    Kind{results::kExclusionsRecord, check_with<results::exclusions_from_json>},
+    Kind{results::kExecutionRecord, check_with<results::execution_from_json>},
+    Kind{results::kTraceRecord, check_with<results::traced_losses_from_json>},
+    Kind{results::kNoiseRecord, check_noise},
+    Kind{results::kRunTimesRecord, check_run_times},
+};
+
+}  // namespace
+
+void check_derived_payload(const results::DerivedRecord& record) {
+  auto check = &check_json;
+  for (const Kind& kind : kKinds) {
+    check = kind.name == record.kind ? kind.check : check;
+  }
+  try {
+    check(record.payload);
+  } catch (const std::exception& error) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("the payload of '{}' of '{}' is not valid: {}",
+                            record.kind,
+                            record.subject,
+                            error.what()));
+  }
 }
 
 }  // namespace plumb::store

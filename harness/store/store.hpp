@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/base/error.hpp"
@@ -20,42 +21,15 @@
 
 namespace plumb::store {
 
-/// How far an item of shared work is.
-enum class WorkProgress {
-  kOpen,      ///< not measured
-  kMeasured,  ///< measured once: what depends on it may begin
-  kDone,
-};
-
-/// Item of a shared run's work that one process has claimed.
-struct WorkClaim {
-  std::string item;
-  std::int64_t fence = 0;  ///< 1: nobody had it before
-};
-
-/// Numbers of items of one stage.
-struct WorkCount {
-  std::size_t open = 0;
-  std::size_t measured = 0;
-  std::size_t done = 0;
-
-  [[nodiscard]] std::size_t total() const { return open + measured + done; }
-};
-
 /// Returns the item of a model, of which this is the subject of its records.
 [[nodiscard]] inline std::string model_item(const std::string& subject) {
   return "model " + subject;
 }
+
 /// Returns whether records of a kind need the item of their model.
 [[nodiscard]] inline bool is_of_model(const std::string& record_kind) {
   return record_kind == results::kExecutionRecord || record_kind == results::kLoadRecord;
 }
-
-/// Error of a result whose item another process has by now. It was not stored.
-class StaleClaim : public Error {
- public:
-  explicit StaleClaim(const std::string& text) : Error(Kind::kEnvironment, text) {}
-};
 
 /// Work of runs that several processes measure together (docs/reference/shared-runs.md).
 ///
@@ -64,6 +38,34 @@ class StaleClaim : public Error {
 /// Throws as Store does.
 class SharedWork {
  public:
+  /// How far an item of shared work is.
+  enum class Progress {
+    kOpen,      ///< not measured
+    kMeasured,  ///< measured once: what depends on it may begin
+    kDone,
+  };
+
+  /// Item of a shared run's work that one process has claimed.
+  struct Claim {
+    std::string item;
+    std::int64_t fence = 0;  ///< 1: nobody had it before
+  };
+
+  /// Numbers of items of one stage.
+  struct Count {
+    std::size_t open = 0;
+    std::size_t measured = 0;
+    std::size_t done = 0;
+
+    [[nodiscard]] std::size_t total() const { return open + measured + done; }
+  };
+
+  /// Error of a result whose item another process has by now. It was not stored.
+  class StaleClaim : public Error {
+   public:
+    explicit StaleClaim(const std::string& text) : Error(Kind::kEnvironment, text) {}
+  };
+
   SharedWork() = default;
   virtual ~SharedWork() = default;
   SharedWork(const SharedWork&) = delete;
@@ -89,47 +91,19 @@ class SharedWork {
   /// Adds items to a stage, in the order in which they are claimed. Those that are there stay.
   virtual void offer(const results::RunId& run, int stage, std::span<const std::string> items) = 0;
   /// Claims the next item of a stage that nobody has whose lease lasts. Absent: there is none now.
-  [[nodiscard]] virtual std::optional<WorkClaim> claim(const results::RunId& run, int stage) = 0;
+  [[nodiscard]] virtual std::optional<Claim> claim(const results::RunId& run, int stage) = 0;
   /// Returns the items of a stage that this process has and that are not done.
-  [[nodiscard]] virtual std::vector<WorkClaim> claims(const results::RunId& run, int stage) = 0;
+  [[nodiscard]] virtual std::vector<Claim> claims(const results::RunId& run, int stage) = 0;
   /// Notes the progress of items. One that this process no longer has is left alone.
   virtual void note(const results::RunId& run,
                     std::span<const std::string> items,
-                    WorkProgress progress) = 0;
+                    Progress progress) = 0;
   /// Counts the items by stage.
-  [[nodiscard]] virtual std::map<int, WorkCount> count(const results::RunId& run) const = 0;
+  [[nodiscard]] virtual std::map<int, Count> count(const results::RunId& run) const = 0;
 
  protected:
   SharedWork(SharedWork&&) = default;
   SharedWork& operator=(SharedWork&&) = default;
-};
-
-/// Identity of one series: one metric of one key on one system. Stack and driver are attributes of
-/// its points.
-struct SeriesQuery {
-  std::string key;  ///< a layer key
-  results::CacheMode cache = results::CacheMode::kNone;
-  std::optional<std::string> environment;  ///< 16 hex digits; absent: all environments
-};
-
-/// Point of one run in a series: the run's best variant. This is the variant as confirmed in a
-/// fresh process, where it was confirmed, else the fastest full row. Of a variant that several
-/// processes timed, the middle one counts.
-struct SeriesPoint {
-  results::RunId run;
-  std::string environment;
-  std::string stack;
-  Timestamp started{};  ///< of the run
-  std::string variant;
-  measure::SampleSummary corrected;
-};
-
-/// What a garbage collection did.
-struct CollectedGarbage {
-  std::size_t runs = 0;      ///< removed, with all their rows and derived records
-  std::size_t rows = 0;      ///< of runs that stay: lost their samples, or were removed as races
-  std::size_t profiles = 0;  ///< removed from runs that stay
-  bool keeps_free_room = false;  ///< what they took is not given back, but for new rows
 };
 
 /// Append-only, versioned store of results, shared by several processes (docs/reference/store.md).
@@ -145,6 +119,60 @@ struct CollectedGarbage {
 /// its own.
 class Store {
  public:
+  /// Identity of one series: one metric of one key on one system. Stack and driver are attributes
+  /// of its points.
+  struct SeriesQuery {
+    /// Point of one run in a series: the run's best variant. This is the variant as confirmed in a
+    /// fresh process, where it was confirmed, else the fastest full row. Of a variant that several
+    /// processes timed, the middle one counts.
+    struct Point {
+      results::RunId run;
+      std::string environment;
+      std::string stack;
+      Timestamp started{};  ///< of the run
+      std::string variant;
+      measure::SampleSummary corrected;
+    };
+
+    std::string key;  ///< a layer key
+    results::CacheMode cache = results::CacheMode::kNone;
+    std::optional<std::string> environment;  ///< 16 hex digits; absent: all environments
+  };
+
+  /// Error of a store whose server cannot be reached, or went away. The store that threw it must be
+  /// opened again. A transaction that was being committed may have been stored or not.
+  class ServerAway : public Error {
+   public:
+    explicit ServerAway(const std::string& text) : Error(Kind::kTryAgain, text) {}
+  };
+
+  /// What became of the rows of a run that waited for their server.
+  struct SpooledRun {
+    results::RunId run;
+    std::filesystem::path file;
+    std::size_t sent_rows = 0;
+    std::size_t waiting_rows = 0;
+    std::string problem;  ///< why they still wait; empty: they do not
+  };
+
+  /// Options for opening a store.
+  struct Access {
+    bool migrate = true;     ///< an older store is migrated; else it is refused
+    bool read_only = false;  ///< nothing is written, not even what keeps the file in order
+    std::chrono::milliseconds patience = std::chrono::minutes(1);  ///< wait for other processes
+    /// Folder for what is written to taken runs while their server is away. Absent: a call then
+    /// throws ServerAway.
+    std::optional<std::filesystem::path> spool = std::nullopt;
+  };
+
+  /// What a garbage collection did.
+  struct Garbage {
+    std::size_t runs = 0;      ///< removed, with all their rows and derived records
+    std::size_t rows = 0;      ///< of runs that stay: lost their samples, or were removed as races
+    std::size_t profiles = 0;  ///< removed from runs that stay
+    bool keeps_free_room = false;  ///< what they took is not given back, but for new rows
+  };
+
   virtual ~Store() = default;
 
   /// Begins a run, and takes it for this store as take_run() does.
@@ -189,7 +217,7 @@ class Store {
       results::CacheMode cache,
       std::optional<Timestamp> not_before) const = 0;
   /// Returns one point per run, in the order in which the runs started.
-  [[nodiscard]] virtual std::vector<SeriesPoint> series(const SeriesQuery& query) const = 0;
+  [[nodiscard]] virtual std::vector<SeriesQuery::Point> series(const SeriesQuery& query) const = 0;
 
   /// Adds records, except those that their run has already (equal except for `computed`).
   virtual void put_derived(std::span<const results::DerivedRecord> records) = 0;
@@ -240,40 +268,21 @@ class Store {
   /// without a tag, raw samples and timed races go. Summaries and refusals stay, as do rows that
   /// tagged runs reuse or derived records refer to. Profiles go from runs without a tag that
   /// started before `profiles_before`; absent: `before`.
-  virtual CollectedGarbage collect_garbage(Timestamp before,
-                                           std::optional<Timestamp> profiles_before) = 0;
-  CollectedGarbage collect_garbage(Timestamp before) { return collect_garbage(before, {}); }
-};
-
-/// Options for opening a store.
-struct StoreAccess {
-  bool migrate = true;     ///< an older store is migrated; else it is refused
-  bool read_only = false;  ///< nothing is written, not even what keeps the file in order
-  std::chrono::milliseconds patience = std::chrono::minutes(1);  ///< wait for other processes
-  /// Folder for what is written to taken runs while their server is away. Absent: a call then
-  /// throws ServerAway.
-  std::optional<std::filesystem::path> spool = std::nullopt;
+  virtual Garbage collect_garbage(Timestamp before, std::optional<Timestamp> profiles_before) = 0;
+  Garbage collect_garbage(Timestamp before) { return collect_garbage(before, {}); }
 };
 
 /// Opens `sqlite:PATH`, and creates it if it is absent and not `read_only`; or the store in a
 /// database that is there, `postgresql://…`. Throws Error{kUser} for another scheme or a URL with a
-/// password, ServerAway if the server cannot be reached, Error{kEnvironment} if it cannot be
+/// password, Store::ServerAway if the server cannot be reached, Error{kEnvironment} if it cannot be
 /// opened.
 [[nodiscard]] std::unique_ptr<Store> open_store(const std::string& url,
-                                                const StoreAccess& access = {});
-
-/// What became of the rows of a run that waited for their server.
-struct SpooledRun {
-  results::RunId run;
-  std::filesystem::path file;
-  std::size_t sent_rows = 0;
-  std::size_t waiting_rows = 0;
-  std::string problem;  ///< why they still wait; empty: they do not
-};
+                                                const Store::Access& access = {});
 
 /// Sends what dead processes left in a folder of spools to the store that it is for. Throws
-/// ServerAway if the server cannot be reached. Nothing waits for a file.
-std::vector<SpooledRun> sync_spools(const std::string& url, const std::filesystem::path& folder);
+/// Store::ServerAway if the server cannot be reached. Nothing waits for a file.
+std::vector<Store::SpooledRun> sync_spools(const std::string& url,
+                                           const std::filesystem::path& folder);
 
 /// Returns how a damaged store at a URL is restored.
 [[nodiscard]] std::string restore_advice(const std::string& url);

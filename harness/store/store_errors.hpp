@@ -53,11 +53,4 @@ auto with_advice(std::string_view restore, Work&& work) {
   return std::string(text.substr(0, at == std::string_view::npos ? at : at - 2));
 }
 
-/// Error of a store whose server cannot be reached, or went away. The store that threw it must be
-/// opened again. A transaction that was being committed may have been stored or not.
-class ServerAway : public Error {
- public:
-  explicit ServerAway(const std::string& text) : Error(Kind::kTryAgain, text) {}
-};
-
 }  // namespace plumb::store

@@ -240,7 +240,8 @@ void add_models(const SuiteSpec& spec,
         model.dtype = dtype;
         model.training = resolve_training(spec, entry, training);
         if (!entry.shapes.empty()) {
-          model.alternation = ShapeAlternation{group++, entry.shape_order, entry.shapes[i]};
+          model.alternation =
+              ResolvedSuite::Alternation{group++, entry.shape_order, entry.shapes[i]};
         }
         std::for_each(all.begin(), all.end(), add);
       }
@@ -250,7 +251,7 @@ void add_models(const SuiteSpec& spec,
 
 void add_layers(const SuiteSpec& spec, const SuiteSpec::LayersEntry& entry, ResolvedSuite& suite) {
   const auto file = spec.file.parent_path() / entry.file;
-  for (ShapesRow& row : read_shapes(file)) {
+  for (SuiteSpec::ShapesRow& row : read_shapes(file)) {
     suite.layers.push_back(
         {.key = std::move(row.key), .count = row.count, .file = path_text(entry.file)});
   }
@@ -272,7 +273,7 @@ nlohmann::json scenario_json(const Scenario& scenario) {
   add("latency_seconds", scenario.limits.latency);
   add("first_token_seconds", scenario.limits.first_token);
   add("per_token_seconds", scenario.limits.per_token);
-  const ScenarioSettings& settings = scenario.settings;
+  const Scenario::Settings& settings = scenario.settings;
   add("duration_seconds", settings.duration);
   add("minimum_duration_seconds", settings.minimum_duration);
   add("batch_timeout_seconds", settings.batch_timeout);
@@ -294,7 +295,7 @@ ResolvedSuite resolve(const SuiteSpec& spec, const ModelCompletion& complete) {
   ResolvedSuite suite;
   suite.name = spec.name;
   suite.version = spec.version;
-  suite.reuse = spec.reuse ? parse_reuse(*spec.reuse) : ReusePolicy{};
+  suite.reuse = spec.reuse ? parse_reuse(*spec.reuse) : ResolvedSuite::Reuse{};
   if (spec.budget) {
     suite.budget = parse_duration(*spec.budget);
   }

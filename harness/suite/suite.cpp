@@ -7,11 +7,14 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <filesystem>
+#include <optional>
 
 #include "harness/base/encoding.hpp"
 #include "harness/base/error.hpp"
+#include "harness/base/parsed_text.hpp"
 #include "harness/model/key/layer_spec.hpp"
-#include "harness/rewrite/gradient/frozen_values.hpp"
+#include "harness/rewrite/gradient/training_graph.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
 #include "harness/suite/toml_section.hpp"
 
@@ -25,7 +28,7 @@ std::optional<double> standard_percentile(loadgen::ScenarioName scenario) {
 }
 
 std::string to_text(const Scenario& scenario) {
-  const ScenarioLimits& limits = scenario.limits;
+  const Scenario::Limits& limits = scenario.limits;
   std::string text;
   const auto add = [&text](const std::optional<Seconds>& limit, const char* name) {
     if (limit) {
@@ -73,15 +76,15 @@ Seconds parse_duration(std::string_view text) {
                           text.substr(0, 64)));
 }
 
-ReusePolicy parse_reuse(std::string_view text) {
+ResolvedSuite::Reuse parse_reuse(std::string_view text) {
   if (text == "never") {
-    return {.kind = ReusePolicy::Kind::kNever, .max_age = {}};
+    return {.kind = ResolvedSuite::Reuse::Kind::kNever, .max_age = {}};
   }
   if (text == "always") {
-    return {.kind = ReusePolicy::Kind::kAlways, .max_age = {}};
+    return {.kind = ResolvedSuite::Reuse::Kind::kAlways, .max_age = {}};
   }
   if (text.starts_with(kMaxAge)) {
-    return {.kind = ReusePolicy::Kind::kMaxAge,
+    return {.kind = ResolvedSuite::Reuse::Kind::kMaxAge,
             .max_age = parse_duration(text.substr(kMaxAge.size()))};
   }
   throw Error(
@@ -91,11 +94,11 @@ ReusePolicy parse_reuse(std::string_view text) {
                   text.substr(0, 64)));
 }
 
-std::string to_text(const ReusePolicy& policy) {
-  if (policy.kind == ReusePolicy::Kind::kNever) {
+std::string to_text(const ResolvedSuite::Reuse& policy) {
+  if (policy.kind == ResolvedSuite::Reuse::Kind::kNever) {
     return "never";
   }
-  if (policy.kind == ReusePolicy::Kind::kAlways) {
+  if (policy.kind == ResolvedSuite::Reuse::Kind::kAlways) {
     return "always";
   }
   const double seconds = policy.max_age.count();
@@ -115,12 +118,12 @@ constexpr std::int64_t kMaximumOccurrences = 1'000'000'000;
 
 }  // namespace
 
-std::vector<ShapesRow> read_shapes(const std::filesystem::path& file) {
+std::vector<SuiteSpec::ShapesRow> read_shapes(const std::filesystem::path& file) {
   const toml::table table = parse_toml_file(file, "shapes file");
-  std::vector<ShapesRow> rows;
+  std::vector<SuiteSpec::ShapesRow> rows;
   TomlSection top(file, table, "a shapes file");
   top.each("layers", [&](TomlSection& section) {
-    ShapesRow row{.line = section.line(), .key = {}, .count = 1};
+    SuiteSpec::ShapesRow row{.line = section.line(), .key = {}, .count = 1};
     const auto key = section.text("key", [&row](const std::string& text) {
       row.key = model::to_key(model::parse_key({text}));
     });
@@ -172,22 +175,22 @@ std::optional<Seconds> read_duration(TomlSection& section, std::string_view key)
   return duration;
 }
 
-ScenarioLimits read_limits(TomlSection& section) {
+Scenario::Limits read_limits(TomlSection& section) {
   return {.percentile = section.real("percentile", 0, 100),
           .latency = read_duration(section, "latency"),
           .first_token = read_duration(section, "first_token"),
           .per_token = read_duration(section, "per_token")};
 }
 
-ScenarioSettings read_settings(TomlSection& section) {
+Scenario::Settings read_settings(TomlSection& section) {
   constexpr std::int64_t kMaxLoadBatch = 1 << 20;
   constexpr std::int64_t kMaxLanes = 1024;
-  ScenarioSettings settings{.duration = read_duration(section, "duration"),
-                            .minimum_duration = read_duration(section, "minimum_duration"),
-                            .target_rate = section.real("target_rate", 0, 1e9),
-                            .maximum_batch = section.integer("maximum_batch", 1, kMaxLoadBatch),
-                            .batch_timeout = read_duration(section, "batch_timeout"),
-                            .lanes = section.integer("lanes", 1, kMaxLanes)};
+  Scenario::Settings settings{.duration = read_duration(section, "duration"),
+                              .minimum_duration = read_duration(section, "minimum_duration"),
+                              .target_rate = section.real("target_rate", 0, 1e9),
+                              .maximum_batch = section.integer("maximum_batch", 1, kMaxLoadBatch),
+                              .batch_timeout = read_duration(section, "batch_timeout"),
+                              .lanes = section.integer("lanes", 1, kMaxLanes)};
   if (settings.duration && settings.minimum_duration) {
     section.fail("'duration' and 'minimum_duration' exclude each other: give one of them");
   }
@@ -343,6 +346,86 @@ SuiteSpec read_suite(const std::filesystem::path& file) {
     top.fail("the suite is empty: add a [[model]] or [[layers]]");
   }
   return spec;
+}
+
+namespace {
+
+constexpr const char* kStandardStep = "x2";
+constexpr std::size_t kMaxText = 4096;
+
+/// Parses "128", "128..1024" or "128..1024:x2". Empty if it is none, or the wrong way round.
+std::optional<ExtentRange> parse_range(std::string_view text, std::int64_t maximum) {
+  constexpr std::string_view kDots = "..";
+  const std::size_t dots = text.find(kDots);
+  const std::string_view first = text.substr(0, dots);
+  std::string_view last = first;
+  std::string step = kStandardStep;
+  if (dots != std::string_view::npos) {
+    last = text.substr(dots + kDots.size());
+    const std::size_t colon = last.find(':');
+    if (colon != std::string_view::npos) {
+      step = last.substr(colon + 1);
+      last = last.substr(0, colon);
+    }
+  }
+  const std::optional<std::int64_t> from = parse_number<std::int64_t>(first);
+  const std::optional<std::int64_t> to = parse_number<std::int64_t>(last);
+  if (!from || !to || *from < 1 || *to < *from || *to > maximum) {
+    return std::nullopt;
+  }
+  return ExtentRange{.from = *from, .to = *to, .step = std::move(step)};
+}
+
+/// Parses ranges as a suite writes them.
+std::vector<ExtentRange> parse_toml_ranges(std::string_view text,
+                                           const std::string& name,
+                                           std::int64_t maximum) {
+  if (text.find_first_of("\r\n") != std::string_view::npos) {
+    throw Error(Error::Kind::kUser, fmt::format("{}: give its value on one line", name));
+  }
+  const bool list = text.starts_with('[');
+  try {
+    const toml::table table =
+        toml::parse(fmt::format("value = {}{}{}", list ? "" : "[", text, list ? "" : "]"));
+    const std::filesystem::path place = name;  // messages begin with it, as with a suite's file
+    return TomlSection(place, table, name).read_ranges(name, *table.get("value"), maximum);
+  } catch (const toml::parse_error& problem) {
+    throw Error(
+        Error::Kind::kUser,
+        fmt::format("{}: '{}' is not a range such as {{from = 128, to = 1024, step = \"x2\"}}: {}",
+                    name,
+                    text,
+                    problem.description()));
+  }
+}
+
+}  // namespace
+
+std::vector<ExtentRange> parse_ranges(std::string_view text,
+                                      const std::string& name,
+                                      std::int64_t maximum) {
+  if (text.size() <= kMaxText && text.find_first_of("{[") != std::string_view::npos) {
+    return parse_toml_ranges(text, name, maximum);
+  }
+  std::vector<ExtentRange> ranges;
+  while (true) {
+    const std::size_t comma = text.find(',');
+    const std::string_view word = text.substr(0, comma);
+    std::optional<ExtentRange> range = parse_range(word, maximum);
+    if (!range) {
+      throw Error(Error::Kind::kUser,
+                  fmt::format("{}: '{}' is neither a whole number from 1 to {} nor a range of "
+                              "them: write, for example, 1,8 or 128..1024 or 128..1024:+64",
+                              name,
+                              word,
+                              maximum));
+    }
+    ranges.push_back(*std::move(range));
+    if (comma == std::string_view::npos) {
+      return ranges;
+    }
+    text.remove_prefix(comma + 1);
+  }
 }
 
 }  // namespace plumb::suite

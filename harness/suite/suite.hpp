@@ -16,38 +16,38 @@
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/results/exclusion.hpp"
 #include "harness/results/measurement.hpp"
-#include "harness/results/model_code.hpp"
+#include "harness/results/run.hpp"
 #include "harness/suite/extent_range.hpp"
 
 namespace plumb::suite {
 
-/// Limits that a scenario must keep for its result to count. An absent limit does not limit.
-struct ScenarioLimits {
-  std::optional<double> percentile;    ///< of the latencies, in %: 99
-  std::optional<Seconds> latency;      ///< of a query
-  std::optional<Seconds> first_token;  ///< of a query, until its first token
-  std::optional<Seconds> per_token;    ///< of every later token, on average over a query
-
-  auto operator<=>(const ScenarioLimits&) const = default;
-};
-
-/// Settings for loading a model in a scenario. An absent setting takes MLPerf's value.
-struct ScenarioSettings {
-  std::optional<Seconds> duration;            ///< fixed: ends the run whatever the count
-  std::optional<Seconds> minimum_duration;    ///< 600 s; not beside `duration`
-  std::optional<double> target_rate;          ///< queries a second; server: searched for
-  std::optional<std::int64_t> maximum_batch;  ///< samples; 1, of multi_stream 8
-  std::optional<Seconds> batch_timeout;       ///< how long a sample waits for company: not at all
-  std::optional<std::int64_t> lanes;          ///< batches executed at a time: 1
-
-  auto operator<=>(const ScenarioSettings&) const = default;
-};
-
 /// One way to load a model end to end, with its limits and settings.
 struct Scenario {
+  /// Limits that a scenario must keep for its result to count. An absent limit does not limit.
+  struct Limits {
+    std::optional<double> percentile;    ///< of the latencies, in %: 99
+    std::optional<Seconds> latency;      ///< of a query
+    std::optional<Seconds> first_token;  ///< of a query, until its first token
+    std::optional<Seconds> per_token;    ///< of every later token, on average over a query
+
+    auto operator<=>(const Limits&) const = default;
+  };
+
+  /// Settings for loading a model in a scenario. An absent setting takes MLPerf's value.
+  struct Settings {
+    std::optional<Seconds> duration;            ///< fixed: ends the run whatever the count
+    std::optional<Seconds> minimum_duration;    ///< 600 s; not beside `duration`
+    std::optional<double> target_rate;          ///< queries a second; server: searched for
+    std::optional<std::int64_t> maximum_batch;  ///< samples; 1, of multi_stream 8
+    std::optional<Seconds> batch_timeout;       ///< how long a sample waits for company: not at all
+    std::optional<std::int64_t> lanes;          ///< batches executed at a time: 1
+
+    auto operator<=>(const Settings&) const = default;
+  };
+
   loadgen::ScenarioName name = loadgen::ScenarioName::kSingleStream;
-  ScenarioLimits limits;
-  ScenarioSettings settings{};
+  Limits limits;
+  Settings settings{};
 
   auto operator<=>(const Scenario&) const = default;
 };
@@ -58,18 +58,6 @@ struct Scenario {
 
 /// Writes a scenario in a few words: "server (99 %: latency 15 ms)".
 [[nodiscard]] std::string to_text(const Scenario& scenario);
-
-/// Rule for when an earlier measurement may replace a new one.
-struct ReusePolicy {
-  enum class Kind { kNever, kMaxAge, kAlways };
-  Kind kind = Kind::kAlways;
-  Seconds max_age{};
-
-  auto operator<=>(const ReusePolicy&) const = default;
-};
-/// Parses "never", "always", or "max_age:7d" with any duration. Throws Error{kUser}.
-[[nodiscard]] ReusePolicy parse_reuse(std::string_view text);
-[[nodiscard]] std::string to_text(const ReusePolicy& policy);
 
 /// Parses a duration: "15ms", "90s", "10m", "2h", "7d". The units are us, ms, s, m, h and d. Throws
 /// Error{kUser}.
@@ -95,6 +83,13 @@ void check_frozen(const std::string& text);
 
 /// Suite as written: only what the file says, with line numbers for messages.
 struct SuiteSpec {
+  /// One `[[layers]]` table of a shapes file.
+  struct ShapesRow {
+    int line = 0;
+    model::LayerKey key;     ///< canonical: parsed and written again
+    std::int64_t count = 1;  ///< occurrences
+  };
+
   struct Defaults {
     std::optional<std::vector<std::int64_t>> batch;
     std::optional<std::vector<std::string>> dtype;
@@ -116,9 +111,9 @@ struct SuiteSpec {
     std::vector<std::vector<std::int64_t>> shapes{};  ///< of the first input, in place of batch and
                                                       ///< dims; none, or 2 to kMaxShapes
     std::string shape_order = "in_turn";              ///< one of kShapeOrders
-    std::map<std::string, std::vector<ExtentRange>> dims;        ///< dim.sequence = [128, 384]
-    std::map<loadgen::ScenarioName, ScenarioLimits> limits;      ///< [model.server]
-    std::map<loadgen::ScenarioName, ScenarioSettings> settings;  ///< likewise
+    std::map<std::string, std::vector<ExtentRange>> dims;          ///< dim.sequence = [128, 384]
+    std::map<loadgen::ScenarioName, Scenario::Limits> limits;      ///< [model.server]
+    std::map<loadgen::ScenarioName, Scenario::Settings> settings;  ///< likewise
     std::optional<std::string> note;
   };
   struct LayersEntry {
@@ -141,24 +136,33 @@ struct SuiteSpec {
 /// Error{kUser}: "suites/mine.toml:7: unknown key 'dtyp' in [defaults]; did you mean 'dtype'?".
 [[nodiscard]] SuiteSpec read_suite(const std::filesystem::path& file);
 
-/// Choice of a suite's layers by patterns, in which '*' stands for any characters.
-struct LayerSelection {
-  std::vector<std::string> wanted{};    ///< none: all layers
-  std::vector<std::string> excluded{};  ///< of the wanted ones
-
-  [[nodiscard]] bool empty() const { return wanted.empty() && excluded.empty(); }
-};
-
-/// Place of a model among those of its shapes that are executed one after the other.
-struct ShapeAlternation {
-  std::int64_t group = 0;           ///< the same for all shapes that alternate
-  std::string order = "in_turn";    ///< one of kShapeOrders
-  std::vector<std::int64_t> shape;  ///< of the first input
-};
-
 /// Suite with every default explicit and every range expanded. This is what runs. It can be printed
 /// as JSON, and is hashed.
 struct ResolvedSuite {
+  /// Rule for when an earlier measurement may replace a new one.
+  struct Reuse {
+    enum class Kind { kNever, kMaxAge, kAlways };
+    Kind kind = Kind::kAlways;
+    Seconds max_age{};
+
+    auto operator<=>(const Reuse&) const = default;
+  };
+
+  /// Choice of a suite's layers by patterns, in which '*' stands for any characters.
+  struct Selection {
+    std::vector<std::string> wanted{};    ///< none: all layers
+    std::vector<std::string> excluded{};  ///< of the wanted ones
+
+    [[nodiscard]] bool empty() const { return wanted.empty() && excluded.empty(); }
+  };
+
+  /// Place of a model among those of its shapes that are executed one after the other.
+  struct Alternation {
+    std::int64_t group = 0;           ///< the same for all shapes that alternate
+    std::string order = "in_turn";    ///< one of kShapeOrders
+    std::vector<std::int64_t> shape;  ///< of the first input
+  };
+
   struct Model {
     std::string name;                           ///< zoo name, or the file's stem
     std::optional<std::filesystem::path> path;  ///< absolute; absent: from the zoo
@@ -169,7 +173,7 @@ struct ResolvedSuite {
                              ///< rewrite::parse_step_choice() reads it; empty: inference
     std::map<std::string, std::int64_t> dims;
     std::vector<Scenario> scenarios;
-    std::optional<ShapeAlternation> alternation{};  ///< absent: it is executed in no other shape
+    std::optional<Alternation> alternation{};  ///< absent: it is executed in no other shape
     std::string note;         ///< what a reader of its results must know; may be empty
     bool rebatch = false;     ///< of a file: `batch` replaces first dimensions that it fixes
     bool open_batch = false;  ///< of a file: nobody asked for a batch, so a fixed one of the file
@@ -178,15 +182,20 @@ struct ResolvedSuite {
 
   std::string name;
   std::int64_t version = 1;
-  ReusePolicy reuse;
+  Reuse reuse;
   std::optional<Seconds> budget;
   std::vector<results::CacheMode> caches{results::CacheMode::kNone, results::CacheMode::kWeights};
   std::vector<Model> models;
   std::vector<model::ListedLayer> layers;
-  LayerSelection selection;                    ///< part of the JSON where it is not empty
+  Selection selection;                         ///< part of the JSON where it is not empty
   std::vector<results::Exclusion> exclusions;  ///< no part of the JSON: they change nothing that is
                                                ///< measured
 };
+
+/// Parses "never", "always", or "max_age:7d" with any duration. Throws Error{kUser}.
+[[nodiscard]] ResolvedSuite::Reuse parse_reuse(std::string_view text);
+
+[[nodiscard]] std::string to_text(const ResolvedSuite::Reuse& policy);
 
 /// Function that completes the extents of axes that the suite leaves open, which only the model's
 /// builder knows, and those by which the first input has a shape that alternates. Throws
@@ -202,15 +211,17 @@ using ModelCompletion = std::function<void(ResolvedSuite::Model& model)>;
 /// Writes the resolved suite as canonical JSON with sorted keys, which is stored and hashed.
 [[nodiscard]] std::string to_json(const ResolvedSuite& suite);
 
-/// One `[[layers]]` table of a shapes file.
-struct ShapesRow {
-  int line = 0;
-  model::LayerKey key;     ///< canonical: parsed and written again
-  std::int64_t count = 1;  ///< occurrences
-};
-
 /// Reads a shapes file: `[[layers]]` tables with a `key` and, if not 1, a `count`. Throws
 /// Error{kUser} with file and line for anything else, and for a key that does not parse.
-[[nodiscard]] std::vector<ShapesRow> read_shapes(const std::filesystem::path& file);
+[[nodiscard]] std::vector<SuiteSpec::ShapesRow> read_shapes(const std::filesystem::path& file);
+
+/// Parses the value of an option: numbers and ranges, separated by commas. "1,8", "128..1024" (by
+/// "x2"), "128..1024:+64", and what a suite says: `{from = 128, to = 1024, step = "x2"}`.
+///
+/// Throws Error{kUser} that begins with `name` for anything else, and for numbers outside of 1 to
+/// `maximum`.
+[[nodiscard]] std::vector<ExtentRange> parse_ranges(std::string_view text,
+                                                    const std::string& name,
+                                                    std::int64_t maximum);
 
 }  // namespace plumb::suite

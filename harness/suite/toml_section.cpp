@@ -9,7 +9,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/name_match.hpp"
-#include "harness/base/toml_nesting.hpp"
+#include "harness/base/parsed_text.hpp"
 
 namespace plumb::suite {
 namespace {

@@ -6,8 +6,7 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
-#include "reporting/document/escaped_text.hpp"
-#include "reporting/document/quantity_text.hpp"
+#include "reporting/document/texts.hpp"
 
 namespace plumb::reporting {
 
@@ -89,11 +88,11 @@ PageRow head_row(std::string_view names) {
   return row;
 }
 
-PageCell word_cell(std::string text, Tone tone) {
+PageCell word_cell(std::string text, PageCell::Tone tone) {
   PageCell cell = text_cell(std::move(text));
-  cell.style = tone == Tone::kGood      ? "word good"
-               : tone == Tone::kWarning ? "word warn"
-                                        : "word bad";
+  cell.style = tone == PageCell::Tone::kGood      ? "word good"
+               : tone == PageCell::Tone::kWarning ? "word warn"
+                                                  : "word bad";
   return cell;
 }
 

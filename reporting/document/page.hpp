@@ -19,6 +19,9 @@ enum class Extent { kTerminal, kComment, kText, kPage };
 
 /// One cell of a table on a page.
 struct PageCell {
+  /// Tones in which a verdict is highlighted.
+  enum class Tone { kGood, kWarning, kBad };
+
   std::string text;
   std::string link;     ///< address within this server, or of a commit; empty: none
   bool number = false;  ///< aligned to the right
@@ -43,10 +46,7 @@ struct PageCell {
 /// Makes a cell of a number that `text` writes. Absent: a dash.
 [[nodiscard]] PageCell quantity_cell(const std::optional<double>& quantity,
                                      std::string (*text)(double quantity));
-
-/// Tones in which a verdict is highlighted.
-enum class Tone { kGood, kWarning, kBad };
-[[nodiscard]] PageCell word_cell(std::string text, Tone tone);
+[[nodiscard]] PageCell word_cell(std::string text, PageCell::Tone tone);
 
 using PageRow = std::vector<PageCell>;
 
@@ -88,7 +88,7 @@ class Page {
   /// Adds a command to copy, behind the words that say what it does.
   virtual void command(const std::string& what, const std::string& command) = 0;
   /// Adds text that stands out.
-  virtual void verdict(const std::string& strong, const std::string& text, Tone tone) = 0;
+  virtual void verdict(const std::string& strong, const std::string& text, PageCell::Tone tone) = 0;
   /// Adds a line for a signature by hand.
   virtual void signature_line(const std::string& text) = 0;
   /// Adds a table. A page that cannot draw shows the texts alone.

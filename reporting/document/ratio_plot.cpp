@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "harness/measure/sample_summary.hpp"
-#include "reporting/document/quantity_text.hpp"
+#include "reporting/document/texts.hpp"
 
 namespace plumb::reporting {
 namespace {

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "harness/analysis/compare/metric_test.hpp"
+#include "harness/analysis/compare/metric_comparison.hpp"
 #include "harness/base/units.hpp"
 
 namespace plumb::reporting {

@@ -26,7 +26,7 @@ using RunValues = std::map<std::size_t, double>;
 std::map<results::RunId, RunValues> values_by_run(const analysis::SuiteHistory& history) {
   std::map<results::RunId, RunValues> values;
   for (std::size_t i = 0; i < history.series.size(); ++i) {
-    for (const analysis::SeriesHistory::Point& point : history.series[i].points) {
+    for (const analysis::SuiteHistory::Series::Point& point : history.series[i].points) {
       values[point.run][i] = point.seconds;
     }
   }
@@ -98,7 +98,7 @@ Json asv_results(const analysis::SuiteHistory& history,
 
 Json asv_benchmarks(const analysis::SuiteHistory& history) {
   Json benchmarks = Json::object();
-  for (const analysis::SeriesHistory& series : history.series) {
+  for (const analysis::SuiteHistory::Series& series : history.series) {
     const std::string name = "time_" + exchanged_name(series.id);
     benchmarks[name] = {{"code", ""},
                         {"name", name},
@@ -116,14 +116,14 @@ Json asv_benchmarks(const analysis::SuiteHistory& history) {
 
 std::string exchanged_name(const std::string& series) {
   const results::SeriesName name = results::parse_series(series);
-  return name.kind == results::SeriesKind::kLayer
+  return name.kind == results::SeriesName::Kind::kLayer
              ? results::external_name(name.subject).value_or(series)
              : series;
 }
 
 void write_otava(const analysis::SuiteHistory& history, std::ostream& out) {
   out << "time,run,version";
-  for (const analysis::SeriesHistory& series : history.series) {
+  for (const analysis::SuiteHistory::Series& series : history.series) {
     out << ',' << csv_cell(exchanged_name(series.id));
   }
   out << '\n';
@@ -175,13 +175,15 @@ void write_benchmark_action(const analysis::SuiteHistory& history, std::ostream&
                  {"entries", {{newest.suite, std::move(entries)}}}});
 }
 
-std::vector<ExchangedFile> asv_files(const analysis::SuiteHistory& history) {
+std::map<std::string, std::string> asv_files(const analysis::SuiteHistory& history) {
   constexpr std::size_t kHashDigits = 8;  // of a commit, in the names of asv's files
   const results::RunHeader& newest = history.runs.back().header;
   const std::string machine = "plumb-" + analysis::run_series_of(newest).system;
   const std::string environment = file_name(newest.backend + "-" + newest.stack);
   const std::map<results::RunId, RunValues> values = values_by_run(history);
-  std::map<std::string, std::string> results;
+  std::map<std::string, std::string> files{
+      {"benchmarks.json", dumped(asv_benchmarks(history))},
+      {machine + "/machine.json", dumped({{"machine", machine}, {"version", 1}})}};
   for (const results::RunRecord& run : history.runs) {
     const auto measured = values.find(run.header.id);
     if (measured == values.end()) {
@@ -191,14 +193,8 @@ std::vector<ExchangedFile> asv_files(const analysis::SuiteHistory& history) {
     // Runs of a store share the first digits of their ids, commits do not.
     const std::string name =
         version_of(run).empty() ? commit : file_name(commit.substr(0, kHashDigits));
-    results[fmt::format("{}/{}-{}.json", machine, name, environment)] =
+    files[fmt::format("{}/{}-{}.json", machine, name, environment)] =
         dumped(asv_results(history, run, measured->second, machine, environment));
-  }
-  std::vector<ExchangedFile> files{
-      {"benchmarks.json", dumped(asv_benchmarks(history))},
-      {machine + "/machine.json", dumped({{"machine", machine}, {"version", 1}})}};
-  for (auto& [path, text] : results) {
-    files.push_back({path, std::move(text)});
   }
   return files;
 }

@@ -2,19 +2,13 @@
 #pragma once
 
 #include <iosfwd>
+#include <map>
 #include <string>
-#include <vector>
 
 #include "harness/analysis/history/series_history.hpp"
 #include "harness/results/run.hpp"
 
 namespace plumb::reporting {
-
-/// File of a folder of results, with a path below that folder.
-struct ExchangedFile {
-  std::string path;
-  std::string text;
-};
 
 /// Returns a series' name for another tool. It is that of an imported benchmark as it was, or else
 /// the series' id.
@@ -28,8 +22,9 @@ void write_otava(const analysis::SuiteHistory& history, std::ostream& out);
 /// their id as commit.
 void write_benchmark_action(const analysis::SuiteHistory& history, std::ostream& out);
 
-/// Returns the results folder of airspeed velocity: its benchmarks, the machine, and a file for
-/// each commit. Of runs of one commit the last is taken. Names begin with "time_", as asv's do.
-[[nodiscard]] std::vector<ExchangedFile> asv_files(const analysis::SuiteHistory& history);
+/// Returns the results folder of airspeed velocity as texts by path: its benchmarks, the machine,
+/// and a file for each commit. Of runs of one commit the last is taken. Names begin with "time_",
+/// as asv's do.
+[[nodiscard]] std::map<std::string, std::string> asv_files(const analysis::SuiteHistory& history);
 
 }  // namespace plumb::reporting

@@ -11,8 +11,6 @@
 
 #include "harness/base/error.hpp"
 #include "harness/results/run.hpp"
-#include "reporting/prometheus/gauge_family.hpp"
-#include "reporting/prometheus/model_metrics.hpp"
 #include "reporting/prometheus/suite_metrics.hpp"
 
 namespace plumb::reporting {
@@ -134,7 +132,7 @@ MetricLabels host_labels(const HostMetrics& host) {
 }
 
 void add_timestamp(const HostMetrics& host, GaugeFamily& family) {
-  const analysis::HostReading& newest = host.health.newest;
+  const analysis::HostHealth::Reading& newest = host.health.newest;
   family.add(host_labels(host), {{"event", "started"}}, unix_seconds(newest.started));
   if (newest.finished) {
     family.add(host_labels(host), {{"event", "finished"}}, unix_seconds(*newest.finished));

@@ -15,10 +15,26 @@
 #include <vector>
 
 #include "harness/analysis/history/run_series.hpp"
-#include "reporting/prometheus/gauge_family.hpp"
 #include "reporting/prometheus/suite_metrics.hpp"
 
 namespace plumb::reporting {
+
+/// Metrics of one model from its newest run. Refers to the SuiteMetrics it came from.
+struct ModelMetrics {
+  MetricLabels labels;  ///< that all its metrics have
+  const analysis::ModelBounds* bounds = nullptr;
+  const analysis::ModelWhatIfs* whatifs = nullptr;
+  const RunMetrics::ModelTimes* times = nullptr;
+  std::vector<const analysis::ModelRegression*> regressions;
+};
+/// Lists each model once, with the values of the run that started last.
+[[nodiscard]] std::vector<ModelMetrics> list_model_metrics(std::span<const SuiteMetrics> suites);
+
+/// Lists the metrics that each model has.
+[[nodiscard]] std::span<const MetricRow<ModelMetrics>> model_metric_table();
+
+/// Lists the metrics of a model's loads by MLPerf's scenarios.
+[[nodiscard]] std::span<const MetricRow<ModelMetrics>> load_metric_table();
 
 /// Returns the model name of the GPU, or else of the CPU, short enough for a label.
 [[nodiscard]] std::string device_name(const results::Environment& environment);

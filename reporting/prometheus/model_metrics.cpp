@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/prometheus/model_metrics.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +10,8 @@
 #include "harness/analysis/bounds/model_execution.hpp"
 #include "harness/results/execution.hpp"
 #include "harness/results/scenario_result.hpp"
-#include "reporting/prometheus/gauge_family.hpp"
+#include "reporting/prometheus/metric_families.hpp"
+#include "reporting/prometheus/suite_metrics.hpp"
 
 namespace plumb::reporting {
 namespace {
@@ -222,7 +221,7 @@ void add_prediction_error(const ModelMetrics& model, GaugeFamily& family) {
 void add_operators(const ModelMetrics& model, GaugeFamily& family) {
   // Operators may have any name, and different names may give the same label.
   std::map<std::pair<std::string, std::string>, Seconds> sums;
-  for (const ModelTimes::Operator& each : model.times->operators) {
+  for (const RunMetrics::ModelTimes::Operator& each : model.times->operators) {
     sums[{each.mode, label_text(each.name)}] += each.seconds;
   }
   for (const auto& [name, seconds] : sums) {
@@ -232,7 +231,7 @@ void add_operators(const ModelMetrics& model, GaugeFamily& family) {
 
 void add_slowest(const ModelMetrics& model, GaugeFamily& family) {
   std::size_t rank = 0;
-  for (const ModelTimes::Layer& layer : model.times->slowest) {
+  for (const RunMetrics::ModelTimes::Layer& layer : model.times->slowest) {
     family.add(model.labels,
                {{"layer", label_text(layer.name, kLayerNameBytes)},
                 {"operator", label_text(layer.op)},
@@ -244,7 +243,7 @@ void add_slowest(const ModelMetrics& model, GaugeFamily& family) {
 
 void add_states(const ModelMetrics& model, GaugeFamily& family) {
   for (const analysis::ModelRegression* regression : model.regressions) {
-    for (const analysis::RegressionState state : analysis::kRegressionStates) {
+    for (const analysis::ModelRegression::State state : analysis::kRegressionStates) {
       family.add(model.labels,
                  {{"mode", regression->mode},
                   {"metric", regression->metric},
@@ -327,13 +326,12 @@ std::vector<ModelMetrics> list_model_metrics(std::span<const SuiteMetrics> suite
 
 namespace {
 
-using results::LoadVerdict;
 using results::ScenarioResult;
 
-constexpr std::array kLoadVerdicts{LoadVerdict::kValid,
-                                   LoadVerdict::kFailed,
-                                   LoadVerdict::kInconclusive,
-                                   LoadVerdict::kNotExecuted};
+constexpr std::array kLoadVerdicts{results::ScenarioResult::Verdict::kValid,
+                                   results::ScenarioResult::Verdict::kFailed,
+                                   results::ScenarioResult::Verdict::kInconclusive,
+                                   results::ScenarioResult::Verdict::kNotExecuted};
 
 /// Returns a model's labels with those of one of its loads.
 MetricLabels load_labels(const ModelMetrics& model, const ScenarioResult& load) {
@@ -356,8 +354,8 @@ void with_results(const ModelMetrics& model, Use&& use) {
 void add_load_state(const ModelMetrics& model, GaugeFamily& family) {
   for (const ScenarioResult& load : model.bounds->loads) {
     const MetricLabels labels = load_labels(model, load);
-    const LoadVerdict holds = results::judge_load(load);
-    for (const LoadVerdict verdict : kLoadVerdicts) {
+    const results::ScenarioResult::Verdict holds = results::judge_load(load);
+    for (const results::ScenarioResult::Verdict verdict : kLoadVerdicts) {
       family.add(labels, {{"state", std::string(to_text(verdict))}}, verdict == holds ? 1.0 : 0.0);
     }
   }
@@ -365,12 +363,12 @@ void add_load_state(const ModelMetrics& model, GaugeFamily& family) {
 
 void add_load_latency(const ModelMetrics& model, GaugeFamily& family) {
   with_results(model, [&](const MetricLabels& labels, const loadgen::LoadResult& result) {
-    const loadgen::LatencySummary& latency = result.query_latency;
+    const loadgen::LoadResult::LatencySummary& latency = result.query_latency;
     if (latency.count == 0) {
       return;
     }
     for (std::size_t i = 0; i < latency.percentiles.size(); ++i) {
-      const double percent = loadgen::LatencySummary::kPercentiles.at(i);
+      const double percent = loadgen::LoadResult::LatencySummary::kPercentiles.at(i);
       family.add(labels,
                  {{"stat", percent == 50.0 ? "median" : fmt::format("p{:g}", percent)}},
                  Seconds(latency.percentiles.at(i)).count());
@@ -401,9 +399,9 @@ void add_load_samples(const ModelMetrics& model, GaugeFamily& family) {
 /// Adds the scores of one unit. The score of an invalid load is none.
 void add_scores(const ModelMetrics& model, std::string_view unit, GaugeFamily& family) {
   for (const ScenarioResult& load : model.bounds->loads) {
-    const std::optional<results::LoadScore> score = results::compute_score(load);
+    const std::optional<results::ScenarioResult::Score> score = results::compute_score(load);
     if (score && score->value && score->unit == unit &&
-        results::judge_load(load) == LoadVerdict::kValid) {
+        results::judge_load(load) == results::ScenarioResult::Verdict::kValid) {
       family.add(load_labels(model, load), {}, *score->value);
     }
   }

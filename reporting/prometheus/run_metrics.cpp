@@ -11,12 +11,12 @@
 namespace plumb::reporting {
 namespace {
 
-ModelTimes collect_times(const analysis::ModelReport& model,
-                         const analysis::ResultSet& results,
-                         std::size_t slowest) {
+RunMetrics::ModelTimes collect_times(const analysis::RunReport::Model& model,
+                                     const analysis::ResultSet& results,
+                                     std::size_t slowest) {
   std::map<std::string, Seconds> plain;
   std::map<std::string, Seconds> fused;
-  ModelTimes times;
+  RunMetrics::ModelTimes times;
   for (const model::Layer& layer : model.graph.layers) {
     if (layer.role != model::Layer::Role::kCompute) {
       continue;
@@ -103,7 +103,7 @@ RunMetrics run_metrics(analysis::RunReport report, std::size_t slowest) {
   }
   const analysis::ResultSet results(std::move(report.rows), report.calibration);
   add_benchmarks(results, metrics);
-  for (analysis::ModelReport& model : report.models) {
+  for (analysis::RunReport::Model& model : report.models) {
     metrics.times.push_back(collect_times(model, results, slowest));
     slim(model.bounds);
     for (const analysis::ExecutionTime& execution : model.bounds.executions) {

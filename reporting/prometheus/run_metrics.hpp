@@ -12,28 +12,28 @@
 
 namespace plumb::reporting {
 
-/// Breakdown of one model's time.
-struct ModelTimes {
-  struct Operator {
-    std::string mode;  ///< "plain", "fusion"
-    std::string name;  ///< as in ONNX; of a fused step, its first layer's
-    Seconds seconds{};
-  };
-  std::vector<Operator> operators;  ///< sums of hot times of the fastest variants
-  struct Layer {
-    std::string name;
-    std::string op;
-    std::string variant;
-    Seconds seconds{};
-  };
-  std::vector<Layer> slowest;  ///< slowest first; hot, fastest variant
-};
-
 inline constexpr std::size_t kMaxBenchmarkTimes = 1000;  ///< of a run, as metrics
 
 /// Part of an analysed run from which metrics are made: a few kilobytes for each model. `models`,
 /// `whatifs` and `times` are parallel.
 struct RunMetrics {
+  /// Breakdown of one model's time.
+  struct ModelTimes {
+    struct Operator {
+      std::string mode;  ///< "plain", "fusion"
+      std::string name;  ///< as in ONNX; of a fused step, its first layer's
+      Seconds seconds{};
+    };
+    std::vector<Operator> operators;  ///< sums of hot times of the fastest variants
+    struct Layer {
+      std::string name;
+      std::string op;
+      std::string variant;
+      Seconds seconds{};
+    };
+    std::vector<Layer> slowest;  ///< slowest first; hot, fastest variant
+  };
+
   /// Time of one benchmark of another harness.
   struct Benchmark {
     std::string name;

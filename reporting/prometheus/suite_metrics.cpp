@@ -9,11 +9,23 @@
 #include <string_view>
 #include <tuple>
 
+#include "harness/base/digest.hpp"
+#include "harness/base/encoding.hpp"
 #include "harness/base/timestamp.hpp"
 #include "harness/results/labels/run_labels.hpp"
-#include "reporting/prometheus/gauge_family.hpp"
+#include "reporting/document/texts.hpp"
 
 namespace plumb::reporting {
+
+std::string label_text(const std::string& text, std::size_t most) {
+  std::string label = sanitize_utf8(text);
+  if (label.size() <= most) {
+    return label;
+  }
+  const std::string hash = '~' + sha256(text).substr(0, 8);
+  return label.substr(0, whole_characters(label, most - hash.size())) + hash;
+}
+
 namespace {
 
 std::string fact(const results::Facts& facts, const std::string& name) {

@@ -10,7 +10,6 @@
 
 #include "harness/base/error.hpp"
 #include "runners/cuda/driver/device_stream.hpp"
-#include "runners/cuda/observe/graph_contents.hpp"
 #include "runners/cuda/observe/kernel_attributes.hpp"
 
 namespace plumb::cuda {
@@ -49,10 +48,10 @@ std::vector<std::byte> laid_out(const model::TensorType& type,
   return result;
 }
 
-DeviceProgram::DeviceProgram(const DeviceContext& context,
+DeviceProgram::DeviceProgram(const Device::Context& context,
                              model::LayerSpec spec,
                              ExecutionPlan plan,
-                             Observers observers)
+                             DeviceProgram::Observers observers)
     : context_(context),
       observers_(observers),
       stream_(context.driver()),
@@ -78,8 +77,8 @@ void DeviceProgram::finish() noexcept {
   }
 }
 
-worker::ProgramFacts DeviceProgram::facts() const {
-  worker::ProgramFacts facts;
+worker::Program::Facts DeviceProgram::facts() const {
+  worker::Program::Facts facts;
   facts.implementation = plan_.implementation;
   facts.creation = plan_.creation;
   facts.workspace = Bytes{static_cast<std::int64_t>(plan_.workspace_bytes)};
@@ -173,7 +172,7 @@ void DeviceProgram::rehearse() {
   Slot slot;
   try {
     give_memory(slot, nullptr);
-    for (const DeviceMemory& memory : slot.owned) {
+    for (const Device::Memory& memory : slot.owned) {
       set_bytes(context_.driver(), memory.address(), 0, memory.size(), stream_.get());
     }
     make_launches(slot);
@@ -223,9 +222,10 @@ std::size_t DeviceProgram::repeat(std::size_t slot) {
   return 1;
 }
 
-std::vector<EnergyMark> DeviceProgram::energy_marks(std::size_t slot, Seconds at_most) {
-  std::vector<EnergyMark> marks;
-  EnergyMark mark;
+std::vector<ManagedDevice::EnergyMark> DeviceProgram::energy_marks(std::size_t slot,
+                                                                   Seconds at_most) {
+  std::vector<ManagedDevice::EnergyMark> marks;
+  ManagedDevice::EnergyMark mark;
   std::size_t moves = 0;
   const auto begin = std::chrono::steady_clock::now();
   while (moves < kEnergySteps && std::chrono::steady_clock::now() - begin < at_most) {
@@ -241,7 +241,7 @@ std::vector<EnergyMark> DeviceProgram::energy_marks(std::size_t slot, Seconds at
   return marks;
 }
 
-worker::Observation DeviceProgram::traced(std::size_t slot) {
+worker::Program::Observation DeviceProgram::traced(std::size_t slot) {
   return trace_observation(observers_.tracer->record([&] {
     for (std::size_t i = 0; i < kTraced; ++i) {
       put(slot);
@@ -251,7 +251,7 @@ worker::Observation DeviceProgram::traced(std::size_t slot) {
                            kTraced);
 }
 
-worker::Observation DeviceProgram::counted(std::size_t slot) {
+worker::Program::Observation DeviceProgram::counted(std::size_t slot) {
   return observers_.counters->read(context_, [&](std::size_t executions) {
     for (std::size_t i = 0; i < executions; ++i) {
       put(slot);
@@ -261,18 +261,18 @@ worker::Observation DeviceProgram::counted(std::size_t slot) {
 }
 
 results::Attributes DeviceProgram::launched(std::size_t slot) {
-  const CapturedGraph graph(context_.driver(), stream_, [&] { put(slot); });
+  const DeviceStream::Graph::Captured graph(context_.driver(), stream_, [&] { put(slot); });
   return graph_attributes(read_contents(context_.driver().graph_calls(), graph.get()));
 }
 
-worker::Observation DeviceProgram::collect_counters(std::size_t slot, Seconds budget) {
-  worker::Observation seen;
+worker::Program::Observation DeviceProgram::collect_counters(std::size_t slot, Seconds budget) {
+  worker::Program::Observation seen;
   const char* const missing =
       observers_.counters != nullptr ? "metrics_missing" : "kernels_missing";
   const auto attempt = [&seen, missing](const std::function<void()>& look) {
     try {
       look();
-    } catch (const LibraryRefusal& refusal) {
+    } catch (const DynamicLibrary::Refusal& refusal) {
       seen.attributes[missing] = refusal.what();
     } catch (const Error& refusal) {
       seen.attributes[missing] = refusal.what();
@@ -292,7 +292,8 @@ worker::Observation DeviceProgram::collect_counters(std::size_t slot, Seconds bu
     }
     if (budget > Seconds(0.0) && observers_.management != nullptr) {
       attempt([&] {
-        const std::vector<EnergyMark> marks = energy_marks(slot, budget * kEnergyBudgets);
+        const std::vector<ManagedDevice::EnergyMark> marks =
+            energy_marks(slot, budget * kEnergyBudgets);
         if (const std::optional<results::Reading> joules = energy_per_execution(marks)) {
           seen.readings["energy_joules"] = *joules;
         }
@@ -301,35 +302,6 @@ worker::Observation DeviceProgram::collect_counters(std::size_t slot, Seconds bu
   }
   keep_decision(seen.attributes, plan_.attributes);
   return seen;
-}
-
-LayerProgram::LayerProgram(const DeviceContext& context,
-                           model::LayerSpec spec,
-                           ExecutionPlan plan,
-                           Observers observers,
-                           Sweep sweep)
-    : DeviceProgram(context, std::move(spec), std::move(plan), observers),
-      sweep_(std::move(sweep)),
-      clock_(context.driver(), stream(), [this](std::size_t slot) { enqueue(slot); }) {}
-
-void LayerProgram::bind(std::size_t slot, std::span<const model::Tensor> operands, bool shared) {
-  clock_.clear();
-  DeviceProgram::bind(slot, operands, shared);
-}
-
-worker::DeviceSample LayerProgram::sample(std::span<const std::size_t> slots) {
-  return clock_.sample(slots);
-}
-
-worker::DeviceSample LayerProgram::sample_cold(std::size_t slot,
-                                               Bytes swept,
-                                               std::optional<std::size_t> warm) {
-  return clock_.sample_once(slot, [&] {
-    sweep_(swept, stream());
-    if (warm) {
-      enqueue(*warm);
-    }
-  });
 }
 
 }  // namespace plumb::cuda

@@ -6,16 +6,22 @@
 #include <algorithm>
 #include <cstdio>
 #include <optional>
+#include <string>
 #include <utility>
 
-#include "runners/cuda/blas/cublas_library.hpp"
+#include "harness/results/labels/variant_id.hpp"
+#include "runners/cuda/blas/cublas.hpp"
+#include "runners/cuda/builtin/builtin_layer.hpp"
 #include "runners/cuda/dnn/cudnn_library.hpp"
+#include "runners/cuda/driver/driver.hpp"
+#include "runners/engine/plan/graph_planner.hpp"
 
 namespace plumb::cuda {
 
-StreamPlan plan_streams(std::span<const engine::StepBuffers> steps, std::size_t most) {
+ModelProgram::StreamPlan plan_streams(std::span<const engine::PlanBuffer::Uses> steps,
+                                      std::size_t most) {
   const engine::StepNeeds before = engine::step_needs(steps);
-  StreamPlan plan;
+  ModelProgram::StreamPlan plan;
   plan.stream.resize(steps.size());
   plan.waits.resize(steps.size());
   std::vector<std::optional<std::size_t>> last;  // newest step of each stream
@@ -47,16 +53,16 @@ StreamPlan plan_streams(std::span<const engine::StepBuffers> steps, std::size_t 
   return plan;
 }
 
-ModelProgram::ModelProgram(const DeviceContext& context,
+ModelProgram::ModelProgram(const Device::Context& context,
                            model::LayerSpec spec,
                            ExecutionPlan plan,
-                           worker::LaunchMode mode,
-                           StreamPlan branches,
-                           Observers observers)
+                           worker::Backend::LaunchMode mode,
+                           ModelProgram::StreamPlan branches,
+                           DeviceProgram::Observers observers)
     : DeviceProgram(context, std::move(spec), std::move(plan), observers),
       mode_(mode),
       branches_(std::move(branches)) {
-  if (mode_ != worker::LaunchMode::kStreams) {
+  if (mode_ != worker::Backend::LaunchMode::kStreams) {
     return;
   }
   joins_.reserve(branches_.streams);
@@ -77,8 +83,8 @@ ModelProgram::ModelProgram(const DeviceContext& context,
   }
 }
 
-worker::ProgramFacts ModelProgram::facts() const {
-  worker::ProgramFacts facts = DeviceProgram::facts();
+worker::Program::Facts ModelProgram::facts() const {
+  worker::Program::Facts facts = DeviceProgram::facts();
   facts.implementation += fmt::format(";execution={}", to_text(mode_));
   if (!refusal_.empty()) {
     facts.implementation = fmt::format("plumb:model;execution=eager: {}", refusal_);
@@ -89,14 +95,14 @@ worker::ProgramFacts ModelProgram::facts() const {
 }
 
 void ModelProgram::bind(std::size_t slot, std::span<const model::Tensor> operands, bool shared) {
-  std::optional<DeviceGraph> before(graphs_.size() > slot ? std::move(graphs_[slot])
-                                                          : std::nullopt);
+  std::optional<DeviceStream::Graph> before(graphs_.size() > slot ? std::move(graphs_[slot])
+                                                                  : std::nullopt);
   graphs_.resize(slot);
   inputs_.clear();
   outputs_.clear();
   DeviceProgram::bind(slot, operands, shared);
   graphs_.emplace_back();
-  if (mode_ == worker::LaunchMode::kEager) {
+  if (mode_ == worker::Backend::LaunchMode::kEager) {
     return;
   }
   // Libraries may choose, load or allocate at their first and even at their second call.
@@ -108,7 +114,7 @@ void ModelProgram::bind(std::size_t slot, std::span<const model::Tensor> operand
   try {
     graphs_.back().emplace(
         context().driver(), stream(), [&] { put(slot); }, std::move(before));
-  } catch (const LibraryRefusal& words) {
+  } catch (const DynamicLibrary::Refusal& words) {
     refusal_ = words.what();
   }
   if (!refusal_.empty()) {
@@ -142,7 +148,7 @@ std::vector<model::Tensor> ModelProgram::outputs_launch_by_launch(
 }
 
 void ModelProgram::put(std::size_t slot) {
-  if (mode_ == worker::LaunchMode::kStreams) {
+  if (mode_ == worker::Backend::LaunchMode::kStreams) {
     enqueue_branches(slot);
   } else {
     DeviceProgram::enqueue(slot);
@@ -175,8 +181,8 @@ void ModelProgram::enqueue_branches(std::size_t slot) {
   }
 }
 
-std::span<std::byte> ModelProgram::mirror(std::size_t buffer,
-                                          std::map<std::size_t, HostMirror>& mirrors) const {
+std::span<std::byte> ModelProgram::mirror(
+    std::size_t buffer, std::map<std::size_t, Device::Memory::Mirror>& mirrors) const {
   context().use();
   return mirrors
       .try_emplace(
@@ -236,6 +242,129 @@ void ModelProgram::enqueue_model(std::size_t slot) {
   } else {
     DeviceProgram::enqueue(slot);
   }
+}
+
+namespace {
+
+class ModelPlanner final
+    : public engine::GraphPlanner<ModelPlanner, ExecutionPlan, VariantBuilder, TensorLayout> {
+ public:
+  ModelPlanner(const model::Graph& graph,
+               const worker::LayerVariants& variants,
+               const ModelProgram::Source& source,
+               Parts& parts,
+               bool apart)
+      : GraphPlanner(graph, variants, parts), source_(source), apart_(apart) {}
+
+  static constexpr bool kSharesConstants = true;
+
+  static std::optional<ExecutionPlan> build(const VariantBuilder& builder, std::string& refusal) {
+    try {
+      return builder.build();
+    } catch (const Unsupported& words) {
+      refusal = words.what();
+    } catch (const DynamicLibrary::Refusal& words) {
+      refusal = words.what();
+    }
+    return std::nullopt;
+  }
+
+  static DeviceBuffer buffer_in(const model::TensorType& type, TensorLayout layout) {
+    DeviceBuffer buffer;
+    buffer.type = type;
+    buffer.layout = layout;
+    buffer.bytes = static_cast<std::size_t>(model::byte_size(type).value);
+    return buffer;
+  }
+  static TensorLayout layout_of(const DeviceBuffer& buffer) { return buffer.layout; }
+  static TensorLayout dense_form(TensorLayout /*layout*/) { return TensorLayout::kChannelsFirst; }
+  static bool is_dense(TensorLayout layout, const model::TensorType& type) {
+    return same_order(type.dims, layout, TensorLayout::kChannelsFirst);
+  }
+  static bool fits(TensorLayout layout, const DeviceBuffer& wanted, const model::TensorType& type) {
+    return same_order(type.dims, layout, wanted.layout);
+  }
+  static bool shares_memory(const ExecutionPlan& part, std::size_t buffer) {
+    return !part.buffers[buffer].weight && part.buffers[buffer].bytes > 0;
+  }
+  static const engine::PlanBuffer::Uses& uses_of(const ExecutionPlan& /*part*/,
+                                                 const DeviceStep& step) {
+    return step.buffers;
+  }
+
+  /// A library's choice is not changed. Of built-in kernels, the one that takes its inputs as they
+  /// lie needs the fewest reorders.
+  const VariantBuilder& preferred(const model::Layer& layer,
+                                  const std::vector<VariantBuilder>& list) {
+    if (!results::VariantId(list.front().text).is_own()) {
+      return list.front();
+    }
+    return *std::max_element(list.begin(), list.end(), [&](const auto& a, const auto& b) {
+      return matches(layer, a) < matches(layer, b);
+    });
+  }
+
+  std::size_t change_layout(model::ValueId value, const DeviceBuffer& wanted) {
+    const Place first = places_of(value).front();
+    return reorder(value, first, wanted.layout).buffer;
+  }
+
+  DeviceStep reorder_step(const model::TensorType& type, const Place& from, const Place& to) {
+    return source_.step(layout_change(type, from.layout, to.layout, 0, 1),
+                        {from.buffer, to.buffer});
+  }
+
+  void join(const ExecutionPlan& part, const std::vector<std::size_t>& map) {
+    for (const DeviceStep& step : part.once) {
+      planned().plan.once.push_back(mapped(step, map));
+    }
+    for (std::size_t i = 0; i < part.buffers.size(); ++i) {
+      if (part.buffers[i].updated) {
+        planned().plan.buffers.at(map.at(i)).updated = true;
+      }
+    }
+  }
+
+  engine::MemoryPlan place(std::vector<engine::MemoryPlan::Piece> pieces) {
+    if (apart_) {  // steps on other streams may run at any time, so each buffer lives to the end
+      for (engine::MemoryPlan::Piece& piece : pieces) {
+        piece.steps = {0, planned().plan.steps.size()};
+      }
+    }
+    return engine::plan_memory(pieces, engine::MemoryPlan::kDeviceAlignment);
+  }
+
+ private:
+  /// Counts the activations that already lie in the layout that a variant wants.
+  [[nodiscard]] std::size_t matches(const model::Layer& layer,
+                                    const VariantBuilder& builder) const {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < builder.inputs.size(); ++i) {
+      if (!layer.spec.has_input(i)) {
+        continue;
+      }
+      const model::ValueId value = operand_of(layer, i);
+      const std::vector<Place>& places = places_of(value);
+      const bool lies = std::any_of(places.begin(), places.end(), [&](const Place& place) {
+        return place.layout == builder.inputs[i];
+      });
+      count += lies && !is_constant(value) ? 1U : 0U;
+    }
+    return count;
+  }
+
+  const ModelProgram::Source& source_;
+  bool apart_;
+};
+
+}  // namespace
+
+ModelPlan plan_model(const model::Graph& graph,
+                     const worker::LayerVariants& variants,
+                     const ModelProgram::Source& source,
+                     bool apart) {
+  engine::LayerParts<VariantBuilder, ExecutionPlan> parts(source.builders);
+  return ModelPlanner(graph, variants, source, parts, apart).plan();
 }
 
 }  // namespace plumb::cuda

@@ -2,30 +2,21 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "harness/worker/protocol/launch_mode.hpp"
+#include "harness/model/graph/graph.hpp"
+#include "harness/worker/protocol/backend.hpp"
 #include "runners/cuda/device_program.hpp"
-#include "runners/cuda/driver/device_memory.hpp"
-#include "runners/engine/plan/model_plan.hpp"
+#include "runners/cuda/driver/device.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
+#include "runners/engine/plan/execution_plan.hpp"
 
 namespace plumb::cuda {
-
-/// Stream of each step, and the steps of other streams for which it waits.
-struct StreamPlan {
-  std::vector<std::size_t> stream;              ///< by step
-  std::vector<std::vector<std::size_t>> waits;  ///< by step: steps before, of other streams
-  std::size_t streams = 1;
-};
-
-/// Spreads steps over at most `most` streams. `steps` says what each reads and writes; no two
-/// buffers share memory. A step continues the stream that ends with one of the steps it depends on,
-/// the newest of them first. A branch opens another stream while there are any left. Deterministic.
-[[nodiscard]] StreamPlan plan_streams(std::span<const engine::StepBuffers> steps, std::size_t most);
 
 /// Program that runs the plan of a whole model. It runs launch after launch, or as one graph that
 /// bind() captures, where independent branches may have streams of their own. What cannot be
@@ -33,14 +24,29 @@ struct StreamPlan {
 /// launch and waiting, because that is what a caller waits for.
 class ModelProgram final : public DeviceProgram {
  public:
-  /// Makes a program of the plan. Only worker::LaunchMode::kStreams uses `branches`. Its steps
-  /// share no memory except where `branches` orders them.
-  ModelProgram(const DeviceContext& context,
+  /// Callbacks that turn layers into steps while a model is planned.
+  struct Source {
+    /// Lists the variants of a layer, the library's first choice first. Throws Unsupported.
+    std::function<std::vector<VariantBuilder>(const model::LayerSpec&)> builders;
+    /// Makes the step of a launch of a built-in kernel on some of the plan's buffers.
+    KernelStep step;
+  };
+
+  /// Stream of each step, and the steps of other streams for which it waits.
+  struct StreamPlan {
+    std::vector<std::size_t> stream;              ///< by step
+    std::vector<std::vector<std::size_t>> waits;  ///< by step: steps before, of other streams
+    std::size_t streams = 1;
+  };
+
+  /// Makes a program of the plan. Only worker::Backend::LaunchMode::kStreams uses `branches`. Its
+  /// steps share no memory except where `branches` orders them.
+  ModelProgram(const Device::Context& context,
                model::LayerSpec spec,
                ExecutionPlan plan,
-               worker::LaunchMode mode,
+               worker::Backend::LaunchMode mode,
                StreamPlan branches,
-               Observers observers);
+               DeviceProgram::Observers observers);
   /// Waits for the GPU, which may still copy to or from the host.
   ~ModelProgram() override { finish(); }
   ModelProgram(const ModelProgram&) = delete;
@@ -48,7 +54,7 @@ class ModelProgram final : public DeviceProgram {
   ModelProgram(ModelProgram&&) = delete;
   ModelProgram& operator=(ModelProgram&&) = delete;
 
-  [[nodiscard]] worker::ProgramFacts facts() const override;
+  [[nodiscard]] worker::Program::Facts facts() const override;
   void bind(std::size_t slot,
             std::span<const model::Tensor> operands,
             bool shared_activations) override;
@@ -75,18 +81,37 @@ class ModelProgram final : public DeviceProgram {
   void spoil(std::size_t slot);
   void enqueue_model(std::size_t slot);
   /// Returns the mirror of a buffer of slot 0, and makes it at the first call.
-  [[nodiscard]] std::span<std::byte> mirror(std::size_t buffer,
-                                            std::map<std::size_t, HostMirror>& mirrors) const;
+  [[nodiscard]] std::span<std::byte> mirror(
+      std::size_t buffer, std::map<std::size_t, Device::Memory::Mirror>& mirrors) const;
 
-  worker::LaunchMode mode_;
+  worker::Backend::LaunchMode mode_;
   StreamPlan branches_;
-  std::vector<DeviceStream> others_;                // streams 1, 2, …
-  std::vector<std::optional<DeviceEvent>> ended_;   // by step: those that another stream waits for
-  std::vector<DeviceEvent> joins_;                  // by stream; first: where they fork
-  std::vector<std::optional<DeviceGraph>> graphs_;  // by slot
-  std::map<std::size_t, HostMirror> inputs_;        // by buffer
-  std::map<std::size_t, HostMirror> outputs_;       // by buffer
+  std::vector<DeviceStream> others_;  // streams 1, 2, …
+  std::vector<std::optional<DeviceStream::Event>>
+      ended_;                               // by step: those that another stream waits for
+  std::vector<DeviceStream::Event> joins_;  // by stream; first: where they fork
+  std::vector<std::optional<DeviceStream::Graph>> graphs_;  // by slot
+  std::map<std::size_t, Device::Memory::Mirror> inputs_;    // by buffer
+  std::map<std::size_t, Device::Memory::Mirror> outputs_;   // by buffer
   std::string refusal_;
 };
+
+/// Spreads steps over at most `most` streams. `steps` says what each reads and writes; no two
+/// buffers share memory. A step continues the stream that ends with one of the steps it depends on,
+/// the newest of them first. A branch opens another stream while there are any left. Deterministic.
+[[nodiscard]] ModelProgram::StreamPlan plan_streams(std::span<const engine::PlanBuffer::Uses> steps,
+                                                    std::size_t most);
+
+using ModelPlan = engine::ModelPlan<ExecutionPlan>;
+
+/// Plans all layers of a model (engine::GraphPlanner).
+///
+/// A layer without a name in `variants` takes the first choice. If that is a built-in kernel, the
+/// one for the layout of its inputs is taken. Results share memory by their lifetimes, unless they
+/// are to be `apart`, for steps that run side by side. Throws Unsupported, naming the layer.
+[[nodiscard]] ModelPlan plan_model(const model::Graph& graph,
+                                   const worker::LayerVariants& variants,
+                                   const ModelProgram::Source& source,
+                                   bool apart);
 
 }  // namespace plumb::cuda

@@ -68,10 +68,10 @@ std::uint64_t count_up(const std::filesystem::path& file) {
 
 }  // namespace
 
-RecordedNoise::RecordedNoise(std::filesystem::path factors, std::filesystem::path counter)
+Script::Noise::Noise(std::filesystem::path factors, std::filesystem::path counter)
     : factors_(std::move(factors)), counter_(std::move(counter)) {}
 
-double RecordedNoise::factor() const {
+double Script::Noise::factor() const {
   if (!factor_) {
     const std::vector<double> factors = read_factors(factors_);
     factor_ = factors[count_up(counter_) % factors.size()];

@@ -28,8 +28,8 @@
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/model/onnx/onnx_reader.hpp"
 #include "harness/results/paired_round.hpp"
-#include "harness/worker/protocol/worker_setup.hpp"
-#include "runners/fake/scripted_load.hpp"
+#include "harness/worker/protocol/worker_service.hpp"
+#include "runners/fake/fake_script.hpp"
 
 namespace plumb::fake {
 namespace {
@@ -175,7 +175,7 @@ double FakeService::noise_of(const model::LayerKey& key) const {
                                                                          : 1.0;
 }
 
-results::Measurement FakeService::row(const worker::MeasureRequest& request,
+results::Measurement FakeService::row(const worker::WorkerService::MeasureRequest& request,
                                       results::CacheMode cache,
                                       const worker::Variant& variant,
                                       results::Purpose purpose) const {
@@ -229,7 +229,7 @@ results::Measurement FakeService::row(const worker::MeasureRequest& request,
   return row;
 }
 
-void FakeService::measure(const worker::MeasureRequest& request,
+void FakeService::measure(const worker::WorkerService::MeasureRequest& request,
                           const std::function<void(results::Measurement)>& emit,
                           const worker::AwaitTurn& await_turn) {
   for (const results::CacheMode cache : request.caches) {
@@ -292,7 +292,7 @@ results::Execution FakeService::execution(const worker::ExecuteRequest& request,
                                           const worker::ModeRequest& mode) const {
   results::Execution execution;
   execution.mode = to_text(mode.mode);
-  worker::MeasureRequest measure;
+  worker::WorkerService::MeasureRequest measure;
   measure.key.text = "model:" + request.name;
   execution.row =
       row(measure, results::CacheMode::kNone, {.text = execution.mode}, results::Purpose::kFull);
@@ -339,14 +339,15 @@ class BucketTimes {
   /// Returns how long a batch of `samples` samples takes, and counts the use of its bucket.
   Nanoseconds of(std::size_t samples) {
     const std::size_t bucket = loadgen::use_bucket(uses, samples);
-    const auto at = std::find_if(uses.begin(), uses.end(), [&](const loadgen::BucketUse& use) {
-      return use.bucket == bucket;
-    });
+    const auto at =
+        std::find_if(uses.begin(), uses.end(), [&](const loadgen::BatchExecutor::BucketUse& use) {
+          return use.bucket == bucket;
+        });
     return std::chrono::round<Nanoseconds>(times_[static_cast<std::size_t>(at - uses.begin())]);
   }
   [[nodiscard]] std::size_t maximum_batch() const { return maximum_batch_; }
 
-  std::vector<loadgen::BucketUse> uses;
+  std::vector<loadgen::BatchExecutor::BucketUse> uses;
 
  private:
   std::vector<Seconds> times_;
@@ -355,12 +356,12 @@ class BucketTimes {
 
 /// Plans a batch's answer after a time; with a `failure`, every sample fails with that reason.
 void plan_answer(ScriptedSystem& system,
-                 std::span<const loadgen::QuerySample> batch,
+                 std::span<const loadgen::SystemUnderTest::Sample> batch,
                  Nanoseconds after,
                  const std::string& failure) {
   std::vector<std::uint64_t> ids;
   ids.reserve(batch.size());
-  for (const loadgen::QuerySample& sample : batch) {
+  for (const loadgen::SystemUnderTest::Sample& sample : batch) {
     ids.push_back(sample.id);
   }
   system.clock.plan(after, [answers = system.answers, ids = std::move(ids), failure] {
@@ -368,7 +369,7 @@ void plan_answer(ScriptedSystem& system,
       answers->fail(ids, failure);
       return;
     }
-    std::vector<loadgen::SampleResponse> responses;
+    std::vector<loadgen::Completions::Response> responses;
     responses.reserve(ids.size());
     for (const std::uint64_t id : ids) {
       responses.push_back({id, {}});
@@ -385,7 +386,7 @@ ScriptedSystem::OnIssue one_after_the_other(BucketTimes& times, const results::O
       return;  // dropped
     }
     const Nanoseconds now = system.clock.now();
-    std::span<const loadgen::QuerySample> left = query.samples;
+    std::span<const loadgen::SystemUnderTest::Sample> left = query.samples;
     while (!left.empty()) {
       const auto batch = left.first(std::min(left.size(), times.maximum_batch()));
       left = left.subspan(batch.size());
@@ -444,7 +445,7 @@ results::ScenarioResult FakeService::load(const worker::LoadRequest& request,
                                : model_time(bucket.model, bucket.model.modes.front().mode));
   }
   BucketTimes times(std::move(bucket_times), request);
-  ScriptedClock clock;
+  ScriptedSystem::Clock clock;
   const Nanoseconds started = clock.now();
   ScriptedSystem system(clock, one_after_the_other(times, answers));
   loadgen::BudgetedLoad done =

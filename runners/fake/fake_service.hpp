@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "harness/worker/protocol/worker_service.hpp"
-#include "harness/worker/protocol/worker_setup.hpp"
 #include "runners/fake/fake_script.hpp"
 
 namespace plumb::fake {
@@ -20,14 +19,14 @@ namespace plumb::fake {
 /// give the same rows, bit for bit.
 class FakeService : public worker::WorkerService {
  public:
-  explicit FakeService(Script script, worker::WorkerObservation observe = {})
+  explicit FakeService(Script script, worker::WorkerService::Setup::Observation observe = {})
       : script_(std::move(script)), observe_(std::move(observe)) {}
 
   [[nodiscard]] results::Environment describe() override;
   /// Lists three variants: "algorithm=direct" (the library's choice), "algorithm=gemm" and
   /// "algorithm=winograd". Lists none if a rule refuses the whole key.
   [[nodiscard]] std::vector<worker::Variant> variants(const model::LayerKey& key) override;
-  void measure(const worker::MeasureRequest& request,
+  void measure(const worker::WorkerService::MeasureRequest& request,
                const std::function<void(results::Measurement)>& emit,
                const worker::AwaitTurn& await_turn) override;
   [[nodiscard]] results::Calibration calibrate() override;
@@ -55,7 +54,7 @@ class FakeService : public worker::WorkerService {
   [[nodiscard]] results::Execution execution(const worker::ExecuteRequest& request,
                                              const worker::ModeRequest& mode) const;
   /// Executes the script's rule for this row and returns the resulting row.
-  [[nodiscard]] results::Measurement row(const worker::MeasureRequest& request,
+  [[nodiscard]] results::Measurement row(const worker::WorkerService::MeasureRequest& request,
                                          results::CacheMode cache,
                                          const worker::Variant& variant,
                                          results::Purpose purpose) const;
@@ -64,7 +63,7 @@ class FakeService : public worker::WorkerService {
                                           const results::ExecutionMode& mode);
 
   Script script_;
-  worker::WorkerObservation observe_;
+  worker::WorkerService::Setup::Observation observe_;
 };
 
 /// Start time of every row.

@@ -7,7 +7,7 @@
 #include "runners/fake/fake_service.hpp"
 
 int main(int argc, char** argv) {
-  const auto make_service = [](const plumb::worker::WorkerSetup& setup) {
+  const auto make_service = [](const plumb::worker::WorkerService::Setup& setup) {
     const char* script = std::getenv("PLUMB_FAKE_SCRIPT");
     plumb::fake::Script what =
         script == nullptr ? plumb::fake::default_script() : plumb::fake::read_script(script);

@@ -7,9 +7,8 @@
 #include "harness/worker/server/worker_server.hpp"
 #include "runners/engine/bench/benchmark_program.hpp"
 #include "runners/engine/bench/slowed_backend.hpp"
-#include "runners/engine/exec/own_process.hpp"
+#include "runners/engine/exec/this_process.hpp"
 #include "runners/engine/service/backend_service.hpp"
-#include "runners/engine/service/processor_place.hpp"
 #include "runners/onednn/library_loader.hpp"
 
 namespace {
@@ -17,7 +16,7 @@ namespace {
 /// The backend of this process, perhaps with slowed layers.
 class LoadedBackend {
  public:
-  plumb::worker::Backend& load(const plumb::worker::WorkerSetup& setup) {
+  plumb::worker::Backend& load(const plumb::worker::WorkerService::Setup& setup) {
     backend_ = plumb::onednn::load_backend(setup.libraries, plumb::onednn::default_module());
     if (const char* const slowing = std::getenv("PLUMB_TEST_SLOW_LAYERS")) {
       slowed_ = std::make_unique<plumb::engine::SlowedBackend>(*backend_, slowing);
@@ -26,7 +25,7 @@ class LoadedBackend {
   }
 
   /// Loads as `plumb` would have a worker load: the libraries asked for, or the default stack's.
-  plumb::worker::Backend& load_by_hand(plumb::worker::WorkerSetup setup) {
+  plumb::worker::Backend& load_by_hand(plumb::worker::WorkerService::Setup setup) {
     for (const auto& [name, value] : plumb::worker::thread_variables(setup.threads)) {
       ::setenv(name.c_str(), value.c_str(), 1);
     }
@@ -48,8 +47,8 @@ int main(int argc, const char* const* argv) {
     plumb::engine::limit_memory(*memory);
   }
   LoadedBackend backend;  // outlives the service, which refers to it
-  const auto make_service = [&backend](const plumb::worker::WorkerSetup& setup) {
-    plumb::engine::BackendServiceOptions options;
+  const auto make_service = [&backend](const plumb::worker::WorkerService::Setup& setup) {
+    plumb::engine::BackendService::Options options;
     options.on_processor = true;
     options.threads = setup.threads;
     options.pace = plumb::engine::host_pace_source();
@@ -58,7 +57,8 @@ int main(int argc, const char* const* argv) {
     }
     return std::make_unique<plumb::engine::BackendService>(backend.load(setup), options);
   };
-  const auto open = [&backend](const plumb::worker::WorkerSetup& setup) -> plumb::worker::Backend& {
+  const auto open =
+      [&backend](const plumb::worker::WorkerService::Setup& setup) -> plumb::worker::Backend& {
     return backend.load_by_hand(setup);
   };
   const std::array by_hand{

@@ -14,14 +14,13 @@
 
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
-#include "harness/model/key/sequence_shapes.hpp"
-#include "runners/engine/exec/own_process.hpp"
+#include "harness/model/key/operator_families.hpp"
+#include "runners/engine/exec/this_process.hpp"
 #include "runners/engine/random_stream.hpp"
-#include "runners/onednn/exec/layers.hpp"
 #include "runners/onednn/exec/machine.hpp"
 #include "runners/onednn/exec/model_planner.hpp"
-#include "runners/onednn/exec/openmp_threads.hpp"
 #include "runners/onednn/exec/plan_program.hpp"
+#include "runners/onednn/exec/variant_builder.hpp"
 #include "runners/onednn/reproducer/reproduce.hpp"
 
 namespace plumb::onednn {
@@ -141,7 +140,7 @@ class OnednnBackend : public worker::Backend {
     const model::LayerSpec spec = model::parse_key(key);
     std::vector<worker::Variant> variants;
     static_cast<void>(outcome_of([&] {
-      const BuilderList& list = builders(key, spec);
+      const VariantBuilder::List& list = builders(key, spec);
       for (const VariantBuilder& builder : list.builders()) {
         // For recurrent layers "ref" is the library's general implementation, made of its fast
         // products.
@@ -154,10 +153,10 @@ class OnednnBackend : public worker::Backend {
     return variants;
   }
 
-  [[nodiscard]] worker::Prepared prepare(const model::LayerKey& key,
-                                         const std::string& variant) override {
+  [[nodiscard]] worker::Backend::Prepared prepare(const model::LayerKey& key,
+                                                  const std::string& variant) override {
     const model::LayerSpec spec = model::parse_key(key);
-    worker::Prepared prepared;
+    worker::Backend::Prepared prepared;
     prepared.outcome = outcome_of([&] {
       const auto prepare_program = [&](const VariantBuilder& builder) {
         ExecutionPlan plan = builder.build();
@@ -169,7 +168,7 @@ class OnednnBackend : public worker::Backend {
         prepare_program(*divided);
         return;
       }
-      const BuilderList& list = builders(key, spec);
+      const VariantBuilder::List& list = builders(key, spec);
       for (const VariantBuilder& builder : list.builders()) {
         if (builder.text() == variant) {
           prepare_program(builder);
@@ -199,9 +198,9 @@ class OnednnBackend : public worker::Backend {
     }
   }
 
-  [[nodiscard]] worker::PreparedModel prepare_model(const model::Graph& graph,
-                                                    const worker::ModelOptions& options) override {
-    worker::PreparedModel prepared;
+  [[nodiscard]] worker::Backend::PreparedModel prepare_model(
+      const model::Graph& graph, const worker::Backend::ModelOptions& options) override {
+    worker::Backend::PreparedModel prepared;
     std::optional<results::Outcome> too_large;
     prepared.outcome = outcome_of([&] {
       if (options.launches) {
@@ -242,7 +241,7 @@ class OnednnBackend : public worker::Backend {
            dnnl_set_jit_profiling_flags(DNNL_JIT_PROFILE_LINUX_JITDUMP) == dnnl_success;
   }
 
-  [[nodiscard]] worker::Reproducer reproduce(const worker::ReproducerRequest& request) override {
+  [[nodiscard]] worker::Reproducer reproduce(const worker::Reproducer::Request& request) override {
     worker::Reproducer reproducer;
     const results::Outcome outcome = outcome_of([&] {
       reproducer =
@@ -258,7 +257,8 @@ class OnednnBackend : public worker::Backend {
  private:
   /// Lists a layer's variants. The last layer's list is kept, because listing takes milliseconds
   /// and is needed once for each variant.
-  const BuilderList& builders(const model::LayerKey& key, const model::LayerSpec& spec) const {
+  const VariantBuilder::List& builders(const model::LayerKey& key,
+                                       const model::LayerSpec& spec) const {
     if (!listed_ || !(*listed_ == key)) {
       listed_.reset();
       builders_ = collect_builders(spec, device_);
@@ -277,7 +277,7 @@ class OnednnBackend : public worker::Backend {
   int share_ = threads_.value_or(1);                            // number of threads of each lane
   std::optional<LayerParts> parts_{make_layer_parts(device_)};  // of the models prepared so far
   mutable std::optional<model::LayerKey> listed_;               // the key of `builders_`
-  mutable BuilderList builders_;
+  mutable VariantBuilder::List builders_;
 };
 
 }  // namespace

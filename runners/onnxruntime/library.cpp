@@ -6,10 +6,18 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "harness/base/encoding.hpp"
 #include "harness/base/error.hpp"
@@ -17,19 +25,25 @@
 namespace plumb::onnxruntime {
 namespace {
 
+/// What OrtGetApiBase() returns.
+struct ApiBase {
+  const void* (*get_api)(std::uint32_t version);
+  const char* (*version)();
+};
+
 constexpr std::size_t kMaxLines = 20;
 constexpr std::size_t kMaxLine = 300;  // bytes
 
 }  // namespace
 
-std::string SessionLogs::start() {
+std::string Library::Logs::start() {
   const std::scoped_lock lock(mutex_);
   std::string id = fmt::format("plumb-{}", started_++);
   logs_[id] = {};
   return id;
 }
 
-void SessionLogs::add(const std::string& id, std::string message) {
+void Library::Logs::add(const std::string& id, std::string message) {
   message.resize(std::min(message.size(), kMaxLine));
   std::replace(message.begin(), message.end(), '\n', ' ');
   const std::scoped_lock lock(mutex_);
@@ -45,7 +59,7 @@ void SessionLogs::add(const std::string& id, std::string message) {
   }
 }
 
-std::string SessionLogs::text(const std::string& id) const {
+std::string Library::Logs::text(const std::string& id) const {
   const std::scoped_lock lock(mutex_);
   const auto found = logs_.find(id);
   if (found == logs_.end()) {
@@ -59,24 +73,24 @@ std::string SessionLogs::text(const std::string& id) const {
   return text;
 }
 
-void SessionLogs::end(const std::string& id) {
+void Library::Logs::end(const std::string& id) {
   const std::scoped_lock lock(mutex_);
   logs_.erase(id);
 }
 
-void SessionLogs::receive(void* logs,
-                          int severity,
-                          const char* category,
-                          const char* id,
-                          const char* location,
-                          const char* message) noexcept {
+void Library::Logs::receive(void* logs,
+                            int severity,
+                            const char* category,
+                            const char* id,
+                            const char* location,
+                            const char* message) noexcept {
   static_cast<void>(category);
   if (severity < api::kLogWarnings) {
     return;
   }
   const char* const kind = severity > api::kLogWarnings ? "error" : "warning";
   try {
-    static_cast<SessionLogs*>(logs)->add(
+    static_cast<Library::Logs*>(logs)->add(
         id, fmt::format("{}: {}", kind, std::string_view(message).substr(0, kMaxLine)));
     fmt::print(stderr, "ONNX Runtime: {}: {} ({})\n", kind, message, location);
   } catch (const std::exception&) {
@@ -129,7 +143,7 @@ Library::Library(const std::vector<std::filesystem::path>& files, int threads) {
   call<api::SetGlobalIntraOpNumThreads>(options.get(), threads);
   call<api::SetGlobalInterOpNumThreads>(options.get(), threads);
   environment_ = make<api::CreateEnvWithCustomLoggerAndGlobalThreadPools, api::ReleaseEnv, OrtEnv>(
-      &SessionLogs::receive, logs_.get(), api::kLogWarnings, "plumb", options.get());
+      &Library::Logs::receive, logs_.get(), api::kLogWarnings, "plumb", options.get());
   call<api::GetAllocatorWithDefaultOptions>(&allocator_);
 }
 

@@ -30,12 +30,6 @@ namespace plumb::onnxruntime {
 /// The version of the table that has all functions below: that of ONNX Runtime 1.15.
 inline constexpr std::uint32_t kApiVersion = 15;
 
-/// What OrtGetApiBase() returns.
-struct ApiBase {
-  const void* (*get_api)(std::uint32_t version);
-  const char* (*version)();
-};
-
 /// Function of the table by its position.
 template <std::size_t position, typename Signature>
 struct Entry {
@@ -116,60 +110,60 @@ struct Release {
 template <typename Handle>
 using Owned = std::unique_ptr<Handle, Release<Handle>>;
 
-/// Warnings and errors that the library logs, by session. Thread-safe.
-class SessionLogs {
- public:
-  /// Starts the log of a session. Returns the id that the session has to log under.
-  [[nodiscard]] std::string start();
-  /// Adds a message to a log, as one line. A long one is cut, and after 20 they are only counted.
-  /// One under another id is of no session, and dropped.
-  void add(const std::string& id, std::string message);
-  /// Returns the lines of a log, and how many more there were. Empty: nothing was logged.
-  [[nodiscard]] std::string text(const std::string& id) const;
-  /// Drops the log of a session.
-  void end(const std::string& id);
-
-  /// Takes a message of the library, whose logging function this is. `logs` are the SessionLogs.
-  /// Writes it to standard error as well: the worker's log has what is of no session.
-  static void receive(void* logs,
-                      int severity,
-                      const char* category,
-                      const char* id,
-                      const char* location,
-                      const char* message) noexcept;
-
- private:
-  struct Log {
-    std::vector<std::string> lines;
-    std::size_t left_out = 0;
-  };
-  mutable std::mutex mutex_;
-  std::map<std::string, Log> logs_;
-  std::size_t started_ = 0;
-};
-
-/// Log of one session, for as long as the session is there.
-class SessionLog {
- public:
-  /// Keeps a reference to the logs.
-  explicit SessionLog(SessionLogs& logs) : logs_(logs), id_(logs.start()) {}
-  SessionLog(const SessionLog&) = delete;
-  SessionLog& operator=(const SessionLog&) = delete;
-  SessionLog(SessionLog&&) = delete;
-  SessionLog& operator=(SessionLog&&) = delete;
-  ~SessionLog() { logs_.end(id_); }
-
-  [[nodiscard]] const std::string& id() const { return id_; }
-  [[nodiscard]] std::string text() const { return logs_.text(id_); }
-
- private:
-  SessionLogs& logs_;
-  std::string id_;
-};
-
 /// ONNX Runtime, loaded by path, and its environment with the threads that all sessions share.
 class Library {
  public:
+  /// Warnings and errors that the library logs, by session. Thread-safe.
+  class Logs {
+   public:
+    /// Starts the log of a session. Returns the id that the session has to log under.
+    [[nodiscard]] std::string start();
+    /// Adds a message to a log, as one line. A long one is cut, and after 20 they are only counted.
+    /// One under another id is of no session, and dropped.
+    void add(const std::string& id, std::string message);
+    /// Returns the lines of a log, and how many more there were. Empty: nothing was logged.
+    [[nodiscard]] std::string text(const std::string& id) const;
+    /// Drops the log of a session.
+    void end(const std::string& id);
+
+    /// Takes a message of the library, whose logging function this is. `logs` are the Logs.
+    /// Writes it to standard error as well: the worker's log has what is of no session.
+    static void receive(void* logs,
+                        int severity,
+                        const char* category,
+                        const char* id,
+                        const char* location,
+                        const char* message) noexcept;
+
+   private:
+    struct Log {
+      std::vector<std::string> lines;
+      std::size_t left_out = 0;
+    };
+    mutable std::mutex mutex_;
+    std::map<std::string, Log> logs_;
+    std::size_t started_ = 0;
+  };
+
+  /// Log of one session, for as long as the session is there.
+  class SessionLog {
+   public:
+    /// Keeps a reference to the logs.
+    explicit SessionLog(Logs& logs) : logs_(logs), id_(logs.start()) {}
+    SessionLog(const SessionLog&) = delete;
+    SessionLog& operator=(const SessionLog&) = delete;
+    SessionLog(SessionLog&&) = delete;
+    SessionLog& operator=(SessionLog&&) = delete;
+    ~SessionLog() { logs_.end(id_); }
+
+    [[nodiscard]] const std::string& id() const { return id_; }
+    [[nodiscard]] std::string text() const { return logs_.text(id_); }
+
+   private:
+    Logs& logs_;
+    std::string id_;
+  };
+
   /// Loads the libraries in order. One of them has to be ONNX Runtime 1.15 or later. Throws
   /// Error{kEnvironment}, saying how to get it. The runtime has one environment a process, with the
   /// logs of the first Library: no later one may outlive that.
@@ -198,7 +192,7 @@ class Library {
 
   [[nodiscard]] const OrtEnv* environment() const { return environment_.get(); }
   [[nodiscard]] OrtAllocator* allocator() const { return allocator_; }  ///< the library's
-  [[nodiscard]] SessionLogs& logs() const { return *logs_; }
+  [[nodiscard]] Logs& logs() const { return *logs_; }
   [[nodiscard]] const std::string& version() const { return version_; }
   /// Lists the execution providers that the library was built with.
   [[nodiscard]] std::vector<std::string> providers() const;
@@ -208,7 +202,7 @@ class Library {
  private:
   const void* const* table_ = nullptr;
   std::string version_;
-  std::unique_ptr<SessionLogs> logs_ = std::make_unique<SessionLogs>();  // outlive the environment
+  std::unique_ptr<Logs> logs_ = std::make_unique<Logs>();  // outlive the environment
   Owned<OrtEnv> environment_;
   OrtAllocator* allocator_ = nullptr;
 };

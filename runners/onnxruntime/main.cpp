@@ -2,9 +2,8 @@
 #include <memory>
 
 #include "harness/worker/server/worker_server.hpp"
-#include "runners/engine/exec/own_process.hpp"
+#include "runners/engine/exec/this_process.hpp"
 #include "runners/engine/service/backend_service.hpp"
-#include "runners/engine/service/processor_place.hpp"
 #include "runners/onnxruntime/onnxruntime_backend.hpp"
 
 int main(int argc, const char* const* argv) {
@@ -12,8 +11,8 @@ int main(int argc, const char* const* argv) {
     plumb::engine::limit_memory(*memory);
   }
   std::unique_ptr<plumb::worker::Backend> backend;  // outlives the service, which refers to it
-  const auto make_service = [&backend](const plumb::worker::WorkerSetup& setup) {
-    plumb::engine::BackendServiceOptions options;
+  const auto make_service = [&backend](const plumb::worker::WorkerService::Setup& setup) {
+    plumb::engine::BackendService::Options options;
     options.on_processor = true;
     options.threads = setup.threads;
     options.pace = plumb::engine::host_pace_source();

@@ -19,10 +19,10 @@
 
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
-#include "harness/model/key/product_kind.hpp"
+#include "harness/model/key/operator_families.hpp"
 #include "harness/worker/protocol/backend.hpp"
 #include "runners/engine/bench/random_operands.hpp"
-#include "runners/engine/exec/own_process.hpp"
+#include "runners/engine/exec/this_process.hpp"
 #include "runners/engine/service/processor_peak.hpp"
 #include "runners/onnxruntime/nodes/onnx_model.hpp"
 #include "runners/onnxruntime/session.hpp"
@@ -37,9 +37,9 @@ class ShapedProgram final : public worker::Program {
   /// Keeps a reference to the library. `models` are the same but for their shapes (join_shapes()).
   ShapedProgram(const Library& library,
                 std::vector<OnnxModel> models,
-                const SessionSettings& settings);
+                const Session::Settings& settings);
 
-  [[nodiscard]] worker::ProgramFacts facts() const override;
+  [[nodiscard]] worker::Program::Facts facts() const override;
   /// Makes the session for the first slot. Throws Error{kUser} if the weights of a further one
   /// differ from those of the first.
   void bind(std::size_t slot,
@@ -52,7 +52,7 @@ class ShapedProgram final : public worker::Program {
  private:
   const Library& library_;
   std::vector<OnnxModel> models_;
-  SessionSettings settings_;
+  Session::Settings settings_;
   std::shared_ptr<Session> session_;
   std::string weights_;  // digest of those in the session
   std::vector<std::unique_ptr<SessionProgram>> shapes_;
@@ -73,13 +73,13 @@ std::string digest_of_weights(const OnnxModel& model, std::span<const model::Ten
 
 ShapedProgram::ShapedProgram(const Library& library,
                              std::vector<OnnxModel> models,
-                             const SessionSettings& settings)
+                             const Session::Settings& settings)
     : library_(library), models_(std::move(models)), settings_(settings) {
   settings_.profile = false;
 }
 
-worker::ProgramFacts ShapedProgram::facts() const {
-  return shapes_.empty() ? worker::ProgramFacts{} : shapes_.front()->facts();
+worker::Program::Facts ShapedProgram::facts() const {
+  return shapes_.empty() ? worker::Program::Facts{} : shapes_.front()->facts();
 }
 
 void ShapedProgram::bind(std::size_t slot,
@@ -152,17 +152,17 @@ bool has_blocked_kernels(const model::LayerSpec& spec) {
   return std::find(kOperators.begin(), kOperators.end(), spec.op) != kOperators.end();
 }
 
-std::string variant_text(Optimization level) {
+std::string variant_text(Session::Optimization level) {
   return "optimization=" + to_text(level);
 }
 
-Optimization wanted_optimization() {
+Session::Optimization wanted_optimization() {
   const char* const text = std::getenv(kOptimizationVariable);
   if (text == nullptr) {
-    return Optimization::kAll;
+    return Session::Optimization::kAll;
   }
-  const std::optional<Optimization> level = parse_optimization(text);
-  if (!level || *level == Optimization::kOff) {
+  const std::optional<Session::Optimization> level = parse_optimization(text);
+  if (!level || *level == Session::Optimization::kOff) {
     throw Error(
         Error::Kind::kUser,
         fmt::format("{} is '{}': give it basic, extended or all", kOptimizationVariable, text));
@@ -192,7 +192,7 @@ class OnnxRuntimeBackend final : public worker::Backend {
     environment.identity["backend"] = "onnxruntime";
     environment.identity["library"] =
         fmt::format("onnxruntime-{}-{}", library_.version(), digest.substr(0, 16));
-    if (optimization_ != Optimization::kAll) {
+    if (optimization_ != Session::Optimization::kAll) {
       environment.identity["library.optimization"] = to_text(optimization_);
     }
     if (!provider_.empty()) {
@@ -226,22 +226,22 @@ class OnnxRuntimeBackend final : public worker::Backend {
   [[nodiscard]] std::vector<worker::Variant> variants(const model::LayerKey& key) const override {
     std::vector<worker::Variant> result;
     if (supports(key).ok()) {
-      for (const Optimization level : levels(model::parse_key(key))) {
+      for (const Session::Optimization level : levels(model::parse_key(key))) {
         result.push_back({variant_text(level), result.empty()});
       }
     }
     return result;
   }
 
-  [[nodiscard]] worker::Prepared prepare(const model::LayerKey& key,
-                                         const std::string& variant) override {
-    worker::Prepared prepared;
+  [[nodiscard]] worker::Backend::Prepared prepare(const model::LayerKey& key,
+                                                  const std::string& variant) override {
+    worker::Backend::Prepared prepared;
     prepared.outcome = supports(key);
     if (!prepared.outcome.ok()) {
       return prepared;
     }
     const model::LayerSpec spec = model::parse_key(key);
-    for (const Optimization level : levels(spec)) {
+    for (const Session::Optimization level : levels(spec)) {
       if (variant_text(level) == variant) {
         prepared.program = std::make_unique<SessionProgram>(
             library_, write_layer(spec), session_settings(level, false, true));
@@ -260,9 +260,10 @@ class OnnxRuntimeBackend final : public worker::Backend {
     share_ = std::max(1, threads_ / static_cast<int>(lanes));
   }
 
-  [[nodiscard]] worker::PreparedModel prepare_shapes(std::span<const model::Graph* const> graphs,
-                                                     const worker::ModelOptions& options) override {
-    worker::PreparedModel prepared;
+  [[nodiscard]] worker::Backend::PreparedModel prepare_shapes(
+      std::span<const model::Graph* const> graphs,
+      const worker::Backend::ModelOptions& options) override {
+    worker::Backend::PreparedModel prepared;
     prepared.outcome = outcome_of([&] {
       std::vector<OnnxModel> models;
       for (const model::Graph* const graph : graphs) {
@@ -280,9 +281,9 @@ class OnnxRuntimeBackend final : public worker::Backend {
     return prepared;
   }
 
-  [[nodiscard]] worker::PreparedModel prepare_model(const model::Graph& graph,
-                                                    const worker::ModelOptions& options) override {
-    worker::PreparedModel prepared;
+  [[nodiscard]] worker::Backend::PreparedModel prepare_model(
+      const model::Graph& graph, const worker::Backend::ModelOptions& options) override {
+    worker::Backend::PreparedModel prepared;
     if (options.parallel_branches && threads_ < 2) {
       prepared.outcome = {results::Outcome::Kind::kUnsupported,
                           "nodes side by side need two threads or more"};
@@ -292,7 +293,7 @@ class OnnxRuntimeBackend final : public worker::Backend {
       OnnxModel model = write_model(graph, prepared.operands);
       prepared.memory = memory_needed(graph, model);
       try_model(model);
-      const SessionSettings settings = settings_of(options);
+      const Session::Settings settings = settings_of(options);
       prepared.variants.assign(graph.layers.size(), variant_text(settings.optimization));
       prepared.program = std::make_unique<SessionProgram>(library_, std::move(model), settings);
     });
@@ -309,22 +310,23 @@ class OnnxRuntimeBackend final : public worker::Backend {
 
  private:
   /// Returns how sessions of whole models are made.
-  [[nodiscard]] SessionSettings settings_of(const worker::ModelOptions& options) const {
-    return session_settings(
-        options.fusion ? optimization_ : Optimization::kOff, options.parallel_branches, true);
+  [[nodiscard]] Session::Settings settings_of(const worker::Backend::ModelOptions& options) const {
+    return session_settings(options.fusion ? optimization_ : Session::Optimization::kOff,
+                            options.parallel_branches,
+                            true);
   }
 
-  [[nodiscard]] SessionSettings session_settings(Optimization level,
-                                                 bool parallel,
-                                                 bool profile) const {
+  [[nodiscard]] Session::Settings session_settings(Session::Optimization level,
+                                                   bool parallel,
+                                                   bool profile) const {
     return {level, parallel, share_, profile, {}, provider_};
   }
 
   /// Lists the levels that execute a layer in different ways, the default first.
-  [[nodiscard]] std::vector<Optimization> levels(const model::LayerSpec& spec) const {
-    std::vector<Optimization> result{optimization_};
-    if (optimization_ == Optimization::kAll && has_blocked_kernels(spec)) {
-      result.push_back(Optimization::kExtended);
+  [[nodiscard]] std::vector<Session::Optimization> levels(const model::LayerSpec& spec) const {
+    std::vector<Session::Optimization> result{optimization_};
+    if (optimization_ == Session::Optimization::kAll && has_blocked_kernels(spec)) {
+      result.push_back(Session::Optimization::kExtended);
     }
     return result;
   }
@@ -337,11 +339,11 @@ class OnnxRuntimeBackend final : public worker::Backend {
       return;
     }
     model.bytes = model.with_weights_as_inputs();
-    for (NamedValue& operand : model.operands) {
+    for (OnnxModel::Value& operand : model.operands) {
       operand.type.constant = false;
     }
     SessionProgram program(
-        library_, std::move(model), session_settings(Optimization::kOff, false, false));
+        library_, std::move(model), session_settings(Session::Optimization::kOff, false, false));
     program.bind(0, engine::random_operands(spec, 1), false);
     program.enqueue(0);
     program.synchronize();
@@ -351,7 +353,7 @@ class OnnxRuntimeBackend final : public worker::Backend {
   void try_model(const OnnxModel& model) const {
     const Session session(library_,
                           model.with_weights_as_inputs(),
-                          session_settings(Optimization::kOff, false, false));
+                          session_settings(Session::Optimization::kOff, false, false));
   }
 
   /// Returns at most how much memory a model needs: its weights in the message, in the session and
@@ -370,9 +372,9 @@ class OnnxRuntimeBackend final : public worker::Backend {
 
   Library library_;
   int threads_;
-  std::optional<int> share_;   // of each lane; absent: there are no lanes
-  Optimization optimization_;  // of the mode fusion, and of layers
-  std::string provider_;       // before the CPU's; empty: none
+  std::optional<int> share_;            // of each lane; absent: there are no lanes
+  Session::Optimization optimization_;  // of the mode fusion, and of layers
+  std::string provider_;                // before the CPU's; empty: none
   mutable std::unordered_map<model::LayerKey, results::Outcome> supported_;
 };
 

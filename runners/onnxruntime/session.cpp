@@ -119,10 +119,10 @@ namespace fs = std::filesystem;
 
 constexpr std::uintmax_t kLargestProfile = std::uintmax_t{64} << 20;
 
-constexpr std::array kLevels{std::pair{Optimization::kOff, "off"},
-                             std::pair{Optimization::kBasic, "basic"},
-                             std::pair{Optimization::kExtended, "extended"},
-                             std::pair{Optimization::kAll, "all"}};
+constexpr std::array kLevels{std::pair{Session::Optimization::kOff, "off"},
+                             std::pair{Session::Optimization::kBasic, "basic"},
+                             std::pair{Session::Optimization::kExtended, "extended"},
+                             std::pair{Session::Optimization::kAll, "all"}};
 
 /// Makes a folder for a profile. Empty if that is not possible: a session does without.
 fs::path make_profile_folder() {
@@ -197,20 +197,20 @@ void append_provider(const Library& library,
 
 }  // namespace
 
-std::string to_text(Optimization level) {
+std::string to_text(Session::Optimization level) {
   const auto* const row = std::find_if(
       kLevels.begin(), kLevels.end(), [&](const auto& each) { return each.first == level; });
   PLUMB_CHECK(row != kLevels.end());
   return row->second;
 }
 
-std::optional<Optimization> parse_optimization(std::string_view text) {
+std::optional<Session::Optimization> parse_optimization(std::string_view text) {
   const auto* const row = std::find_if(
       kLevels.begin(), kLevels.end(), [&](const auto& each) { return each.second == text; });
   return row == kLevels.end() ? std::nullopt : std::optional(row->first);
 }
 
-Tensor::Tensor(const Library& library, const model::TensorType& type)
+SessionProgram::Tensor::Tensor(const Library& library, const model::TensorType& type)
     : value_(library.make<api::CreateTensorAsOrtValue, api::ReleaseValue, OrtValue>(
           library.allocator(), type.dims.data(), type.dims.size(), onnx_type(type.dtype))) {
   void* data = nullptr;
@@ -219,7 +219,7 @@ Tensor::Tensor(const Library& library, const model::TensorType& type)
   std::fill(bytes_.begin(), bytes_.end(), std::byte{0});
 }
 
-Owned<OrtSessionOptions> make_options(const Library& library, const SessionSettings& settings) {
+Owned<OrtSessionOptions> make_options(const Library& library, const Session::Settings& settings) {
   auto options =
       library.make<api::CreateSessionOptions, api::ReleaseSessionOptions, OrtSessionOptions>();
   library.call<api::SetSessionGraphOptimizationLevel>(options.get(),
@@ -242,7 +242,9 @@ Owned<OrtSessionOptions> make_options(const Library& library, const SessionSetti
   return options;
 }
 
-Session::Session(const Library& library, const std::string& model, const SessionSettings& settings)
+Session::Session(const Library& library,
+                 const std::string& model,
+                 const Session::Settings& settings)
     : library_(library),
       log_(library.logs()),
       elsewhere_(!settings.provider.empty()),
@@ -303,7 +305,7 @@ void write_again(std::span<std::byte> bytes) {
 
 SessionProgram::SessionProgram(const Library& library,
                                OnnxModel model,
-                               const SessionSettings& settings,
+                               const Session::Settings& settings,
                                std::shared_ptr<Session> session)
     : library_(library),
       model_(std::move(model)),
@@ -311,15 +313,15 @@ SessionProgram::SessionProgram(const Library& library,
       session_(std::move(session)),
       run_(library.find<api::RunWithBinding>()) {}
 
-worker::ProgramFacts SessionProgram::facts() const {
-  worker::ProgramFacts facts;
+worker::Program::Facts SessionProgram::facts() const {
+  worker::Program::Facts facts;
   facts.implementation = "optimization=" + to_text(settings_.optimization);
   facts.weight_bytes = model_.weight_bytes();
   if (!slots_.empty()) {
     facts.creation = creation_;
   }
   for (const auto* const values : {&model_.operands, &model_.outputs}) {
-    for (const NamedValue& value : *values) {
+    for (const OnnxModel::Value& value : *values) {
       if (!value.name.empty() && !value.type.constant) {
         facts.activation_bytes += model::byte_size(value.type);
       }
@@ -332,7 +334,7 @@ std::shared_ptr<SessionProgram::Activations> SessionProgram::make_activations(
     std::span<const model::Tensor> operands) const {
   auto activations = std::make_shared<Activations>();
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    const NamedValue& operand = model_.operands[i];
+    const OnnxModel::Value& operand = model_.operands[i];
     activations->inputs.emplace_back();
     if (!operand.name.empty() && !operand.type.constant) {
       activations->inputs.back() = std::make_unique<Tensor>(library_, operand.type);
@@ -341,7 +343,7 @@ std::shared_ptr<SessionProgram::Activations> SessionProgram::make_activations(
       std::copy(operands[i].data.begin(), operands[i].data.end(), place.begin());
     }
   }
-  for (const NamedValue& output : model_.outputs) {
+  for (const OnnxModel::Value& output : model_.outputs) {
     activations->outputs.emplace_back(library_, output.type);
   }
   return activations;
@@ -377,7 +379,7 @@ void SessionProgram::bind(std::size_t slot,
   } else if (!first && model_.weight_bytes().value == 0) {
     session = slots_.front().session;
   } else {
-    SessionSettings settings = settings_;
+    Session::Settings settings = settings_;
     settings.profile = settings.profile && first;
     session = std::make_shared<Session>(library_, model_.with_weights(operands), settings);
   }
@@ -443,13 +445,13 @@ std::span<const std::byte> SessionProgram::output_bytes(std::size_t slot, std::s
   return slots_[slot].activations->outputs.at(output).bytes();
 }
 
-std::vector<worker::TraceFile> SessionProgram::trace(std::size_t slot,
-                                                     std::span<const model::Tensor> operands,
-                                                     const std::filesystem::path& folder,
-                                                     std::uint64_t executions,
-                                                     const std::vector<std::string>& steps) {
+std::vector<worker::Trace::File> SessionProgram::trace(std::size_t slot,
+                                                       std::span<const model::Tensor> operands,
+                                                       const std::filesystem::path& folder,
+                                                       std::uint64_t executions,
+                                                       const std::vector<std::string>& steps) {
   static_cast<void>(steps);
-  SessionSettings settings = settings_;
+  Session::Settings settings = settings_;
   settings.profile = false;
   settings.traces = folder;
   const Slot traced =
@@ -461,9 +463,9 @@ std::vector<worker::TraceFile> SessionProgram::trace(std::size_t slot,
   return {{"onnxruntime", traced.session->end_trace().filename().string()}};
 }
 
-worker::Observation SessionProgram::collect_counters(std::size_t slot, Seconds budget) {
+worker::Program::Observation SessionProgram::collect_counters(std::size_t slot, Seconds budget) {
   static_cast<void>(budget);
-  worker::Observation seen{nodes_, {}};
+  worker::Program::Observation seen{nodes_, {}};
   std::string log = slot < slots_.size() ? slots_[slot].session->log() : std::string();
   if (!log.empty()) {
     seen.attributes[results::kSessionLog] = std::move(log);

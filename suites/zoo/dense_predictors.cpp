@@ -5,7 +5,7 @@
 
 #include "harness/base/error.hpp"
 #include "suites/zoo/graph_builder.hpp"
-#include "suites/zoo/models.hpp"
+#include "suites/zoo/zoo.hpp"
 
 namespace plumb::zoo {
 namespace {
@@ -77,9 +77,9 @@ Wire enlarge(GraphBuilder& net, const Wire& x, const Wire& like) {
 /// follow arXiv 1708.02002, footnote 2, except that the input of P6 is P5.
 std::vector<Wire> pyramid(GraphBuilder& net, const std::vector<Wire>& features) {
   net.enter("fpn_");
-  const Conv2d inner{.filters = kPyramid, .bias = true};
-  const Conv2d smooth{.filters = kPyramid, .kernel = 3, .pad = 1, .bias = true};
-  const Conv2d coarser{.filters = kPyramid, .kernel = 3, .stride = 2, .pad = 1, .bias = true};
+  const Wire::Conv2d inner{.filters = kPyramid, .bias = true};
+  const Wire::Conv2d smooth{.filters = kPyramid, .kernel = 3, .pad = 1, .bias = true};
+  const Wire::Conv2d coarser{.filters = kPyramid, .kernel = 3, .stride = 2, .pad = 1, .bias = true};
   const Wire top = features[2].conv(inner);
   const Wire p5 = top.conv(smooth);
   const Wire lateral4 = features[1].conv(inner);
@@ -144,7 +144,7 @@ Wire head(GraphBuilder& net,
 
 }  // namespace
 
-onnx::ModelProto retinanet(const Sizes& sizes) {
+onnx::ModelProto retinanet(const Entry::Sizes& sizes) {
   GraphBuilder net("retinanet-resnext50", 17);
   const Wire image = net.input("images", {sizes.batch, 3, sizes["image"], sizes["image"]});
   const std::vector<Wire> levels = pyramid(net, backbone(net, image));
@@ -185,7 +185,7 @@ namespace {
 
 constexpr std::int64_t kSceneClasses = 19;
 
-Wire normalised(const Wire& x, const Conv2d& spec) {
+Wire normalised(const Wire& x, const Wire::Conv2d& spec) {
   return x.conv(spec).batch_norm(1e-6F, 0.9995F);
 }
 
@@ -317,7 +317,7 @@ Wire upsample(GraphBuilder& net, const Wire& x, const Wire& skip) {
 
 }  // namespace
 
-onnx::ModelProto unet3d(const Sizes& sizes) {
+onnx::ModelProto unet3d(const Entry::Sizes& sizes) {
   const std::int64_t side = sizes["image"];
   GraphBuilder net("3d-unet", 17);
   Wire x = net.input("input", {sizes.batch, 1, side, side, side});

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "suites/zoo/graph_builder.hpp"
-#include "suites/zoo/models.hpp"
+#include "suites/zoo/zoo.hpp"
 
 namespace plumb::zoo {
 namespace {
@@ -54,7 +54,7 @@ Wire cross(GraphBuilder& net, const Wire& first, const Wire& x) {
 
 }  // namespace
 
-onnx::ModelProto dlrm_dcnv2(const Sizes& sizes) {
+onnx::ModelProto dlrm_dcnv2(const Entry::Sizes& sizes) {
   GraphBuilder net("dlrm-dcnv2", 17);
   Wire dense = net.input("dense", {sizes.batch, kDense});
   net.enter("bottom_");

@@ -209,7 +209,7 @@ NodeAttribute padding(bool same_upper, const Shape& pads) {
                     : NodeAttribute{"pads", pads};
 }
 
-Wire pool(GraphBuilder& builder, std::string_view op, const Wire& x, const Pool2d& window) {
+Wire pool(GraphBuilder& builder, std::string_view op, const Wire& x, const Wire::Pool2d& window) {
   const Shape& in = x.shape();
   const Shape& pads = window.pads;
   Motion motion{.kernel = window.kernel, .stride = window.stride, .same_upper = window.same_upper};
@@ -234,7 +234,7 @@ std::int64_t element_count(const Shape& shape) {
   return elements;
 }
 
-Wire Wire::conv(const Conv2d& spec, std::string_view label) const {
+Wire Wire::conv(const Wire::Conv2d& spec, std::string_view label) const {
   const std::string name = builder_->next_name("Conv", label);
   const std::int64_t channels = shape_[1];
   PLUMB_CHECK(channels % spec.group == 0);
@@ -292,11 +292,11 @@ Wire Wire::prelu(const Wire& slope) const {
   return builder_->node("PRelu", {*this, slope}, shape_);
 }
 
-Wire Wire::max_pool(const Pool2d& window) const {
+Wire Wire::max_pool(const Wire::Pool2d& window) const {
   return pool(*builder_, "MaxPool", *this, window);
 }
 
-Wire Wire::average_pool(const Pool2d& window) const {
+Wire Wire::average_pool(const Wire::Pool2d& window) const {
   return pool(*builder_, "AveragePool", *this, window);
 }
 

@@ -25,26 +25,6 @@ using Shape = std::vector<std::int64_t>;
 /// Returns the product of the extents; 1 for a scalar.
 [[nodiscard]] std::int64_t element_count(const Shape& shape);
 
-/// Parameters of a square two-dimensional convolution.
-struct Conv2d {
-  std::int64_t filters = 0;
-  std::int64_t kernel = 1;
-  std::int64_t stride = 1;
-  std::int64_t pad = 0;  ///< on all four sides
-  std::int64_t dilation = 1;
-  std::int64_t group = 1;
-  bool bias = false;
-  bool same_upper = false;  ///< leaves the padding to the runtime: auto_pad instead of pads
-};
-
-/// Parameters of a square two-dimensional pooling window.
-struct Pool2d {
-  std::int64_t kernel = 0;
-  std::int64_t stride = 1;
-  Shape pads = {0, 0, 0, 0};  ///< top, left, bottom, right
-  bool same_upper = false;    ///< as in Conv2d
-};
-
 /// One tensor of a graph under construction. It is a small value, valid as long as its builder.
 ///
 /// Each method appends one node that reads this tensor, and returns the node's output. So a network
@@ -52,6 +32,26 @@ struct Pool2d {
 /// the node; empty: the operator and a number.
 class Wire {
  public:
+  /// Parameters of a square two-dimensional convolution.
+  struct Conv2d {
+    std::int64_t filters = 0;
+    std::int64_t kernel = 1;
+    std::int64_t stride = 1;
+    std::int64_t pad = 0;  ///< on all four sides
+    std::int64_t dilation = 1;
+    std::int64_t group = 1;
+    bool bias = false;
+    bool same_upper = false;  ///< leaves the padding to the runtime: auto_pad instead of pads
+  };
+
+  /// Parameters of a square two-dimensional pooling window.
+  struct Pool2d {
+    std::int64_t kernel = 0;
+    std::int64_t stride = 1;
+    Shape pads = {0, 0, 0, 0};  ///< top, left, bottom, right
+    bool same_upper = false;    ///< as in Conv2d
+  };
+
   Wire(GraphBuilder& builder, std::string name, Shape shape)
       : builder_(&builder), name_(std::move(name)), shape_(std::move(shape)) {}
 

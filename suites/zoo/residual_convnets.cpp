@@ -5,7 +5,7 @@
 
 #include "harness/base/error.hpp"
 #include "suites/zoo/graph_builder.hpp"
-#include "suites/zoo/models.hpp"
+#include "suites/zoo/zoo.hpp"
 
 namespace plumb::zoo {
 namespace {
@@ -124,20 +124,20 @@ onnx::ModelProto finish_v1(GraphBuilder& net, const Wire& image, const Depth& de
 
 }  // namespace
 
-onnx::ModelProto resnet_v1(int depth, const Sizes& sizes) {
+onnx::ModelProto resnet_v1(int depth, const Entry::Sizes& sizes) {
   const Depth& table = column(depth);
   GraphBuilder net("resnet" + std::to_string(depth) + "-v1", 7);
   const Wire image = net.input("data", {sizes.batch, 3, sizes["image"], sizes["image"]});
   return finish_v1(net, image, table, table.bottleneck ? bottleneck_v1 : basic_v1);
 }
 
-onnx::ModelProto resnet50_v1_5(const Sizes& sizes) {
+onnx::ModelProto resnet50_v1_5(const Entry::Sizes& sizes) {
   GraphBuilder net("resnet50-v1.5", 17);
   const Wire image = net.input("input", {sizes.batch, 3, sizes["image"], sizes["image"]});
   return finish_v1(net, image, column(50), bottleneck_v1_5);
 }
 
-onnx::ModelProto resnet_v2(int depth, const Sizes& sizes) {
+onnx::ModelProto resnet_v2(int depth, const Entry::Sizes& sizes) {
   const Depth& table = column(depth);
   GraphBuilder net("resnet" + std::to_string(depth) + "-v2", 7);
   Wire x = net.input("data", {sizes.batch, 3, sizes["image"], sizes["image"]})
@@ -231,7 +231,7 @@ Wire inverted_residual(const Wire& x, const Row& row, std::int64_t stride) {
 
 }  // namespace
 
-onnx::ModelProto mobilenet_v2(const Sizes& sizes) {
+onnx::ModelProto mobilenet_v2(const Entry::Sizes& sizes) {
   GraphBuilder net("mobilenet-v2", 7);
   Wire x = net.input("data", {sizes.batch, 3, sizes["image"], sizes["image"]})
                .conv({.filters = 32, .kernel = 3, .stride = 2, .pad = 1})

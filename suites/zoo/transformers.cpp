@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "suites/zoo/graph_builder.hpp"
-#include "suites/zoo/models.hpp"
+#include "suites/zoo/zoo.hpp"
 
 namespace plumb::zoo {
 namespace {
@@ -122,7 +122,10 @@ Wire standard_positions(GraphBuilder& net, std::int64_t sequence) {
 
 /// Appends inputs, embeddings and encoder layers; returns the last hidden states. Samples that are
 /// packed name each token's sequence and position.
-Wire encode(GraphBuilder& net, const Sizes& sizes, const Encoder& encoder, bool packed = false) {
+Wire encode(GraphBuilder& net,
+            const Entry::Sizes& sizes,
+            const Encoder& encoder,
+            bool packed = false) {
   const std::int64_t sequence = sizes["sequence"];
   const std::int64_t hidden = encoder.hidden;
   const Shape tokens{sizes.batch, sequence};
@@ -154,7 +157,7 @@ Wire encode(GraphBuilder& net, const Sizes& sizes, const Encoder& encoder, bool 
 
 }  // namespace
 
-onnx::ModelProto bert_base(const Sizes& sizes) {
+onnx::ModelProto bert_base(const Entry::Sizes& sizes) {
   GraphBuilder net("bert-base", 17);
   const Wire x = encode(net, sizes, kBase);
   net.enter("pooler_");
@@ -168,7 +171,7 @@ onnx::ModelProto bert_base(const Sizes& sizes) {
   return net.finish();
 }
 
-onnx::ModelProto bert_base_packed(const Sizes& sizes) {
+onnx::ModelProto bert_base_packed(const Entry::Sizes& sizes) {
   GraphBuilder net("bert-base-packed", 17);
   const Shape packed{sizes.batch, sizes["packed"]};
   const Wire x = encode(net, sizes, kBase, true);
@@ -183,7 +186,7 @@ onnx::ModelProto bert_base_packed(const Sizes& sizes) {
   return net.finish();
 }
 
-onnx::ModelProto bert_large(const Sizes& sizes) {
+onnx::ModelProto bert_large(const Entry::Sizes& sizes) {
   GraphBuilder net("bert-large", 17);
   const Wire x = encode(net, sizes, kLarge);
   net.enter("answer_");
@@ -387,17 +390,17 @@ class Llama {
 
 }  // namespace
 
-onnx::ModelProto llama_8b_prefill(const Sizes& sizes) {
+onnx::ModelProto llama_8b_prefill(const Entry::Sizes& sizes) {
   return Llama({.name = "llama-3.1-8b-prefill", .batch = sizes.batch, .tokens = sizes["sequence"]})
       .build();
 }
 
-onnx::ModelProto llama_8b_decode(const Sizes& sizes) {
+onnx::ModelProto llama_8b_decode(const Entry::Sizes& sizes) {
   return Llama({.name = "llama-3.1-8b-decode", .batch = sizes.batch, .past = sizes["context"]})
       .build();
 }
 
-onnx::ModelProto llama_8b_training(const Sizes& sizes) {
+onnx::ModelProto llama_8b_training(const Entry::Sizes& sizes) {
   return Llama({.name = "llama-3.1-8b-training",
                 .batch = sizes.batch,
                 .tokens = sizes["sequence"],

@@ -9,37 +9,40 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/name_match.hpp"
-#include "suites/zoo/models.hpp"
 
 namespace plumb::zoo {
 namespace {
 
 /// Adapts a builder whose only size is the batch to the table.
 template <onnx::ModelProto (*Build)(std::int64_t batch)>
-onnx::ModelProto fixed(const Sizes& sizes) {
+onnx::ModelProto fixed(const Entry::Sizes& sizes) {
   return Build(sizes.batch);
 }
 
 /// The side of a square image, for models that end in a global pool.
 constexpr std::array kImage224{
-    ModelAxis{.name = "image", .standard = 224, .least = 32, .most = 4096, .step = 1}};
+    Entry::Sizes::Axis{.name = "image", .standard = 224, .least = 32, .most = 4096, .step = 1}};
 /// Length in tokens. The papers' position table has 512 rows; a longer sequence gets a longer
 /// table.
 constexpr std::array kSequence128{
-    ModelAxis{.name = "sequence", .standard = 128, .least = 1, .most = 65536, .step = 1}};
+    Entry::Sizes::Axis{.name = "sequence", .standard = 128, .least = 1, .most = 65536, .step = 1}};
 constexpr std::array kPackedSequences{
-    ModelAxis{.name = "sequence", .standard = 128, .least = 1, .most = 65536, .step = 1},
-    ModelAxis{.name = "packed", .standard = 3, .most = 64}};
-constexpr std::array kSequence384{ModelAxis{.name = "sequence", .standard = 384, .most = 65536}};
-constexpr std::array kSequence2048{ModelAxis{.name = "sequence", .standard = 2048, .most = 131'072}};
-constexpr std::array kSequence8192{ModelAxis{.name = "sequence", .standard = 8192, .most = 131'072}};
-constexpr std::array kContext2048{ModelAxis{.name = "context", .standard = 2048, .most = 131'071}};
+    Entry::Sizes::Axis{.name = "sequence", .standard = 128, .least = 1, .most = 65536, .step = 1},
+    Entry::Sizes::Axis{.name = "packed", .standard = 3, .most = 64}};
+constexpr std::array kSequence384{
+    Entry::Sizes::Axis{.name = "sequence", .standard = 384, .most = 65536}};
+constexpr std::array kSequence2048{
+    Entry::Sizes::Axis{.name = "sequence", .standard = 2048, .most = 131'072}};
+constexpr std::array kSequence8192{
+    Entry::Sizes::Axis{.name = "sequence", .standard = 8192, .most = 131'072}};
+constexpr std::array kContext2048{
+    Entry::Sizes::Axis{.name = "context", .standard = 2048, .most = 131'071}};
 constexpr std::array kImage800{
-    ModelAxis{.name = "image", .standard = 800, .least = 128, .most = 4096, .step = 32}};
+    Entry::Sizes::Axis{.name = "image", .standard = 800, .least = 128, .most = 4096, .step = 32}};
 constexpr std::array kWindow128{
-    ModelAxis{.name = "image", .standard = 128, .least = 64, .most = 512, .step = 32}};
+    Entry::Sizes::Axis{.name = "image", .standard = 128, .least = 64, .most = 512, .step = 32}};
 constexpr std::array kRows100000{
-    ModelAxis{.name = "rows", .standard = 100'000, .least = 1, .most = 40'000'000}};
+    Entry::Sizes::Axis{.name = "rows", .standard = 100'000, .least = 1, .most = 40'000'000}};
 
 constexpr std::string_view kLlama =
     "arXiv 2407.21783, Table 3; PyTorch (transformers, eager attention) export, opset 17";
@@ -150,47 +153,47 @@ constexpr std::array kEntries{
     Entry{"resnet101-v1",
           kImages,
           kResnetV1,
-          [](const Sizes& sizes) { return resnet_v1(101, sizes); },
+          [](const Entry::Sizes& sizes) { return resnet_v1(101, sizes); },
           kImage224},
     Entry{"resnet101-v2",
           kImages,
           kResnetV2,
-          [](const Sizes& sizes) { return resnet_v2(101, sizes); },
+          [](const Entry::Sizes& sizes) { return resnet_v2(101, sizes); },
           kImage224},
     Entry{"resnet152-v1",
           kImages,
           kResnetV1,
-          [](const Sizes& sizes) { return resnet_v1(152, sizes); },
+          [](const Entry::Sizes& sizes) { return resnet_v1(152, sizes); },
           kImage224},
     Entry{"resnet152-v2",
           kImages,
           kResnetV2,
-          [](const Sizes& sizes) { return resnet_v2(152, sizes); },
+          [](const Entry::Sizes& sizes) { return resnet_v2(152, sizes); },
           kImage224},
     Entry{"resnet18-v1",
           kImages,
           kResnetV1,
-          [](const Sizes& sizes) { return resnet_v1(18, sizes); },
+          [](const Entry::Sizes& sizes) { return resnet_v1(18, sizes); },
           kImage224},
     Entry{"resnet18-v2",
           kImages,
           kResnetV2,
-          [](const Sizes& sizes) { return resnet_v2(18, sizes); },
+          [](const Entry::Sizes& sizes) { return resnet_v2(18, sizes); },
           kImage224},
     Entry{"resnet34-v1",
           kImages,
           kResnetV1,
-          [](const Sizes& sizes) { return resnet_v1(34, sizes); },
+          [](const Entry::Sizes& sizes) { return resnet_v1(34, sizes); },
           kImage224},
     Entry{"resnet34-v2",
           kImages,
           kResnetV2,
-          [](const Sizes& sizes) { return resnet_v2(34, sizes); },
+          [](const Entry::Sizes& sizes) { return resnet_v2(34, sizes); },
           kImage224},
     Entry{"resnet50-v1",
           kImages,
           kResnetV1,
-          [](const Sizes& sizes) { return resnet_v1(50, sizes); },
+          [](const Entry::Sizes& sizes) { return resnet_v1(50, sizes); },
           kImage224},
     Entry{"resnet50-v1.5",
           kImages,
@@ -202,7 +205,7 @@ constexpr std::array kEntries{
     Entry{"resnet50-v2",
           kImages,
           kResnetV2,
-          [](const Sizes& sizes) { return resnet_v2(50, sizes); },
+          [](const Entry::Sizes& sizes) { return resnet_v2(50, sizes); },
           kImage224},
     Entry{"retinanet-resnext50",
           "object detection",
@@ -224,10 +227,22 @@ constexpr std::array kEntries{
           "object detection",
           "arXiv 1612.08242, tiny; Core ML export, opset 8",
           fixed<tiny_yolo_v2>},
-    Entry{"vgg16", kImages, kVgg, [](const Sizes& sizes) { return vgg(16, false, sizes.batch); }},
-    Entry{"vgg16-bn", kImages, kVgg, [](const Sizes& sizes) { return vgg(16, true, sizes.batch); }},
-    Entry{"vgg19", kImages, kVgg, [](const Sizes& sizes) { return vgg(19, false, sizes.batch); }},
-    Entry{"vgg19-bn", kImages, kVgg, [](const Sizes& sizes) { return vgg(19, true, sizes.batch); }},
+    Entry{"vgg16",
+          kImages,
+          kVgg,
+          [](const Entry::Sizes& sizes) { return vgg(16, false, sizes.batch); }},
+    Entry{"vgg16-bn",
+          kImages,
+          kVgg,
+          [](const Entry::Sizes& sizes) { return vgg(16, true, sizes.batch); }},
+    Entry{"vgg19",
+          kImages,
+          kVgg,
+          [](const Entry::Sizes& sizes) { return vgg(19, false, sizes.batch); }},
+    Entry{"vgg19-bn",
+          kImages,
+          kVgg,
+          [](const Entry::Sizes& sizes) { return vgg(19, true, sizes.batch); }},
     Entry{"zfnet512",
           kImages,
           "arXiv 1311.2901, 512 filters; Caffe2 export, opset 9",
@@ -248,7 +263,7 @@ constexpr std::int64_t kMaximumBatch = 1'000'000;
 
 [[noreturn]] void fail_unknown(const Entry& entry, const std::string& axis) {
   std::vector<std::string_view> names;
-  for (const ModelAxis& known : entry.axes) {
+  for (const Entry::Sizes::Axis& known : entry.axes) {
     names.push_back(known.name);
   }
   throw Error(Error::Kind::kUser,
@@ -262,7 +277,7 @@ constexpr std::int64_t kMaximumBatch = 1'000'000;
                                 plumb::nearest_name(axis, names).value_or(std::string_view{})));
 }
 
-void check_extent(const Entry& entry, const ModelAxis& axis, std::int64_t extent) {
+void check_extent(const Entry& entry, const Entry::Sizes::Axis& axis, std::int64_t extent) {
   if (extent < axis.least || extent > axis.most || extent % axis.step != 0) {
     throw Error(Error::Kind::kUser,
                 fmt::format("'{}' of model '{}' is {}; it must be from {} to {}{}",
@@ -277,21 +292,22 @@ void check_extent(const Entry& entry, const ModelAxis& axis, std::int64_t extent
 
 }  // namespace
 
-std::int64_t Sizes::operator[](std::string_view axis) const {
+std::int64_t Entry::Sizes::operator[](std::string_view axis) const {
   const auto found = axes.find(axis);
   PLUMB_CHECK(found != axes.end());
   return found->second;
 }
 
-Sizes Entry::sizes(std::int64_t batch, const std::map<std::string, std::int64_t>& asked) const {
-  check_extent(*this, ModelAxis{.name = "batch", .most = kMaximumBatch}, batch);
-  Sizes result{.batch = batch};
-  for (const ModelAxis& axis : axes) {
+Entry::Sizes Entry::sizes(std::int64_t batch,
+                          const std::map<std::string, std::int64_t>& asked) const {
+  check_extent(*this, Entry::Sizes::Axis{.name = "batch", .most = kMaximumBatch}, batch);
+  Entry::Sizes result{.batch = batch};
+  for (const Entry::Sizes::Axis& axis : axes) {
     result.axes.emplace(axis.name, axis.standard);
   }
   for (const auto& [asked_name, extent] : asked) {
-    const ModelAxis* axis = nullptr;
-    for (const ModelAxis& known : axes) {
+    const Entry::Sizes::Axis* axis = nullptr;
+    for (const Entry::Sizes::Axis& known : axes) {
       axis = known.name == asked_name ? &known : axis;
     }
     if (axis == nullptr) {

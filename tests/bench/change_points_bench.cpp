@@ -15,7 +15,6 @@
 #include <utility>
 
 #include "harness/stats/change_points.hpp"
-#include "harness/stats/series_change.hpp"
 #include "tests/support/noise_series.hpp"
 #include "tests/support/series_family.hpp"
 

@@ -23,18 +23,17 @@
 #include <utility>
 #include <vector>
 
-#include "harness/session/host/gpu_profile.hpp"
+#include "harness/session/host/host.hpp"
 #include "harness/session/work/suite_models.hpp"
 #include "harness/session/zoo/zoo_models.hpp"
-#include "runners/cuda/dnn/graph_variants.hpp"
 #include "runners/cuda/dnn/engine_search.hpp"
+#include "runners/cuda/dnn/graph_variants.hpp"
 #include "runners/cuda/driver/driver.hpp"
-#include "runners/cuda/exec/index_space.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
 
 namespace plumb {
 namespace {
 
-using cuda::CudnnRefusal;
 using cuda::Descriptor;
 using cuda::TensorLayout;
 
@@ -50,15 +49,15 @@ struct Tally {
 };
 
 std::vector<model::LayerSpec> list_convolutions(const std::string& dtype,
-                                                const session::Shard& shard) {
-  const session::ZooModels source;
+                                                const session::WorkSource::Shard& shard) {
+  const session::ModelSource& source = session::zoo_models();
   suite::ResolvedSuite suite =
       session::resolve_suite(source, suite::read_suite(PLUMB_SUITES "/vision30.toml"));
   for (suite::ResolvedSuite::Model& model : suite.models) {
     model.dtype = dtype;
   }
   std::vector<model::LayerSpec> specs;
-  for (const session::WorkItem& item :
+  for (const session::WorkSource::Item& item :
        session::work_items(session::load_models(source, suite, {}), {}, {}, shard)) {
     model::LayerSpec spec = model::parse_key(item.key);
     if (spec.op.starts_with("conv")) {
@@ -75,13 +74,14 @@ std::size_t make_plans(const cuda::CudnnLibrary& library,
                        const cuda::TensorGraph& asked,
                        std::FILE* out) {
   const cuda::OperationGraph graph = cuda::operation_graph(library, asked);
-  const std::vector<cuda::FoundEngine> engines = cuda::find_engines(library, graph, target);
-  for (const cuda::FoundEngine& engine : engines) {
+  const std::vector<cuda::EngineTarget::Engine> engines =
+      cuda::find_engines(library, graph, target);
+  for (const cuda::EngineTarget::Engine& engine : engines) {
     fmt::print(out, "listed {}\n", cuda::engine_text(engine.facts));
     try {
       const Descriptor plan = cuda::execution_plan(library, engine.configuration, target);
       fmt::print(out, "made {}\n", plan.integer(cuda::abi::CudnnCalls::Attribute::kPlanWorkspace));
-    } catch (const CudnnRefusal& refusal) {
+    } catch (const cuda::CudnnLibrary::Refusal& refusal) {
       fmt::print(out, "refused engine={}: {}\n", engine.facts.engine, refusal.what());
     }
   }
@@ -102,7 +102,7 @@ void ask(const cuda::CudnnLibrary& library,
           make_plans(library, {&properties, nullptr}, cuda::convolution_graph(spec, layout), out);
     } catch (const cuda::Unsupported& reason) {
       fmt::print(out, "refused before cuDNN: {}\n", reason.what());
-    } catch (const CudnnRefusal& refusal) {
+    } catch (const cuda::CudnnLibrary::Refusal& refusal) {
       fmt::print(out, "refused graph: {}\n", refusal.what());
     }
   }

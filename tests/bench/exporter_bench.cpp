@@ -20,7 +20,6 @@
 #include <thread>
 #include <vector>
 
-#include "harness/serve/exposition.hpp"
 #include "harness/serve/http_server.hpp"
 #include "reporting/prometheus/metric_families.hpp"
 
@@ -64,7 +63,7 @@ void add_model(int suite, int number, reporting::SuiteMetrics& state, reporting:
     bound.complete = true;
     model.bounds.push_back(bound);
   }
-  reporting::ModelTimes times;
+  reporting::RunMetrics::ModelTimes times;
   for (int i = 0; i < 5; ++i) {
     analysis::ExecutionTime execution;
     execution.mode =
@@ -86,7 +85,7 @@ void add_model(int suite, int number, reporting::SuiteMetrics& state, reporting:
   analysis::ModelWhatIfs whatifs{model.instance, {}};
   for (const char* const metric : {"latency", "bound_library"}) {
     state.regressions.push_back(
-        {model.instance, metric, "plain", analysis::RegressionState::kEquivalent, 1.001});
+        {model.instance, metric, "plain", analysis::ModelRegression::State::kEquivalent, 1.001});
   }
   run.models.push_back(std::move(model));
   run.whatifs.push_back(std::move(whatifs));
@@ -120,7 +119,7 @@ std::vector<reporting::HostMetrics> many_hosts() {
   for (int i = 0; i < kSystems; ++i) {
     reporting::HostMetrics& host = hosts[static_cast<std::size_t>(i)];
     host.device = "Intel(R) Xeon(R) Processor @ 2.70GHz";
-    analysis::HostReading& newest = host.health.newest;
+    analysis::HostHealth::Reading& newest = host.health.newest;
     newest.of = {fmt::format("fed90b7863{:06x}", i), "onednn", "1", "5"};
     newest.finished = newest.started;
     newest.controls = {Seconds(1e-7), Seconds(1e-3), Seconds(5e-3), fmt::format("node-{}", i)};
@@ -130,8 +129,9 @@ std::vector<reporting::HostMetrics> many_hosts() {
   return hosts;
 }
 
-std::shared_ptr<const ExpositionPart> written(const std::vector<reporting::SuiteMetrics>& suites,
-                                              const std::vector<reporting::HostMetrics>& hosts) {
+std::shared_ptr<const ExpositionWriter::Part> written(
+    const std::vector<reporting::SuiteMetrics>& suites,
+    const std::vector<reporting::HostMetrics>& hosts) {
   ExpositionWriter writer;
   reporting::metric_families(
       suites, [&](prometheus::MetricFamily&& family) { writer.add(std::move(family)); });
@@ -189,7 +189,7 @@ bool measure() {
   const std::vector<reporting::HostMetrics> hosts = many_hosts();
   const auto nothing = ExpositionWriter().finish(false);
   std::vector<double> times;
-  std::shared_ptr<const ExpositionPart> part;
+  std::shared_ptr<const ExpositionWriter::Part> part;
   for (int i = 0; i < 5; ++i) {
     const auto start = std::chrono::steady_clock::now();
     part = written(suites, hosts);  // The last one is alive meanwhile, as it is while it is served.
@@ -202,8 +202,8 @@ bool measure() {
   bool good = report("made anew in", 1e3 * median_of(times), 1e3 * kMaxRebuild, "ms");
   good = report("resident", resident_megabytes(), kMaxMegabytes, "MB") && good;
 
-  HttpServer server({"127.0.0.1", 0}, [&](const HttpRequest& request, const auto& respond) {
-    HttpReply reply;
+  HttpServer server({"127.0.0.1", 0}, [&](const HttpServer::Request& request, const auto& respond) {
+    HttpServer::Reply reply;
     reply.gzip = request.accepts_gzip;
     reply.body = reply.gzip ? gzip_body(nothing, part) : plain_body(nothing, part);
     respond(reply);

@@ -24,7 +24,7 @@ bool changed(const MetricComparison& metric) {
          metric.verdict == ComparisonVerdict::kImproved;
 }
 
-FamilyLimits end_to_end(double level) {
+SequentialRule::Limits end_to_end(double level) {
   return {.kind = analysis::MetricKind::kEndToEnd,
           .change = {.level = level, .floor = 0.0, .margin = 0.0}};
 }
@@ -34,7 +34,7 @@ double sequential_rate(double level, double change, int trials) {
   NoisePairs source(41);
   int found = 0;
   for (int i = 0; i < trials; ++i) {
-    const StagedPairs metric = source.staged("m", change, rule().looks().front(), kMost);
+    const SequentialRule::Pairs metric = source.staged("m", change, rule().looks().front(), kMost);
     found += changed(rule().judge({&metric, 1}, end_to_end(level))[0].metric);
   }
   return static_cast<double>(found) / trials;
@@ -47,7 +47,7 @@ std::pair<double, double> family_rates(std::size_t layers, int families) {
   int found = 0;
   int wrong = 0;
   for (int i = 0; i < families; ++i) {
-    std::vector<StagedPairs> family;
+    std::vector<SequentialRule::Pairs> family;
     for (std::size_t layer = 0; layer < layers; ++layer) {
       family.push_back(source.staged("l", layer == 0 ? 1.02 : 1.0, rule().looks().front(), kMost));
     }

@@ -19,7 +19,7 @@ namespace {
 
 class EmptyProgram final : public worker::Program {
  public:
-  [[nodiscard]] worker::ProgramFacts facts() const override { return {}; }
+  [[nodiscard]] worker::Program::Facts facts() const override { return {}; }
   void bind(std::size_t /*slot*/,
             std::span<const model::Tensor> /*operands*/,
             bool /*shared*/) override {}
@@ -41,20 +41,20 @@ class EmptyBackend final : public worker::Backend {
       const model::LayerKey& /*key*/) const override {
     return {{"impl=empty", true, false}};
   }
-  [[nodiscard]] worker::Prepared prepare(const model::LayerKey& /*key*/,
-                                         const std::string& /*variant*/) override {
+  [[nodiscard]] worker::Backend::Prepared prepare(const model::LayerKey& /*key*/,
+                                                  const std::string& /*variant*/) override {
     return {std::make_unique<EmptyProgram>(), {}};
   }
 };
 
-worker::MeasureRequest request_for(std::size_t samples) {
+worker::WorkerService::MeasureRequest request_for(std::size_t samples) {
   model::LayerSpec spec;
   spec.op = "eltwise";
   spec.inputs = {model::TensorType{model::DataType::kF32, {1}, false, {}}};
   spec.outputs = {model::TensorType{model::DataType::kF32, {1}, false, {}}};
   spec.attributes["fn"] = std::string("relu");
   spec.attributes["parameters"] = std::vector<double>{};
-  worker::MeasureRequest request;
+  worker::WorkerService::MeasureRequest request;
   request.key = model::to_key(spec);
   request.verify = false;  // the reference is the layer's cost, not the harness's
   request.disturbed_attempts = 1;
@@ -67,7 +67,7 @@ worker::MeasureRequest request_for(std::size_t samples) {
 
 /// Returns the median wall time of one measured layer with so many samples.
 Seconds wall_of(BackendService& service, std::size_t samples) {
-  const worker::MeasureRequest request = request_for(samples);
+  const worker::WorkerService::MeasureRequest request = request_for(samples);
   std::vector<Seconds> walls;
   for (int i = 0; i < 51; ++i) {
     const auto begin = std::chrono::steady_clock::now();

@@ -21,7 +21,7 @@
 
 #include "harness/analysis/matrix/model_results.hpp"
 #include "harness/results/execution.hpp"
-#include "harness/session/stored/several_runs.hpp"
+#include "harness/session/stored/named_runs.hpp"
 #include "harness/session/zoo/zoo_models.hpp"
 #include "harness/store/store.hpp"
 #include "reporting/content/matrix/matrix_documents.hpp"
@@ -126,7 +126,7 @@ struct MatrixTime {
 
 MatrixTime time_matrix(const std::string& url) {
   const auto start = std::chrono::steady_clock::now();
-  const session::ZooModels models;
+  const session::ModelSource& models = session::zoo_models();
   const auto store = store::open_store(url);
   const std::vector<std::string> names{session::kAllRuns};
   analysis::MatrixReport report;

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "harness/measure/sampler.hpp"
-#include "harness/session/work/mode_requests.hpp"
+#include "harness/session/work/worker_requests.hpp"
 #include "harness/store/store.hpp"
 #include "runners/cuda/cuda_backend.hpp"
 #include "runners/engine/exec/ready_model.hpp"

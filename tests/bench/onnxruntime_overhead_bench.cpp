@@ -14,8 +14,8 @@
 
 #include "harness/base/error.hpp"
 #include "harness/measure/sampler.hpp"
-#include "harness/stats/means.hpp"
-#include "runners/engine/bench/program_region.hpp"
+#include "harness/stats/statistical_tests.hpp"
+#include "runners/engine/bench/layer_timing.hpp"
 #include "runners/engine/exec/ready_model.hpp"
 #include "runners/onnxruntime/nodes/onnx_model.hpp"
 #include "runners/onnxruntime/onnxruntime_backend.hpp"
@@ -47,12 +47,12 @@ class BareLoop {
             session_.handle())) {
     for (std::size_t i = 0; i < operands.size(); ++i) {
       if (!model.operands[i].type.constant) {
-        Tensor& input = tensors_.emplace_back(library, model.operands[i].type);
+        SessionProgram::Tensor& input = tensors_.emplace_back(library, model.operands[i].type);
         std::copy(operands[i].data.begin(), operands[i].data.end(), input.bytes().begin());
         library.call<api::BindInput>(binding_.get(), model.operands[i].name.c_str(), input.value());
       }
     }
-    for (const NamedValue& output : model.outputs) {
+    for (const OnnxModel::Value& output : model.outputs) {
       library.call<api::BindOutput>(
           binding_.get(), output.name.c_str(), tensors_.emplace_back(library, output.type).value());
     }
@@ -73,12 +73,12 @@ class BareLoop {
  private:
   api::RunWithBinding::Function run_;
   Session session_;
-  std::vector<Tensor> tensors_;
+  std::vector<SessionProgram::Tensor> tensors_;
   Owned<OrtIoBinding> binding_;
 };
 
 double time_worker_block(worker::Program& program) {
-  engine::HotRegion region(program);
+  engine::LayerTiming::HotRegion region(program);
   measure::SamplingPlan plan;
   plan.budget = kBlock;
   plan.warm_up_at_most = plan.warm_up_at_least;

@@ -45,8 +45,8 @@ results::SampledProfile make_samples() {
   return profile;
 }
 
-results::CodeNames make_names() {
-  results::CodeNames names;
+results::NamedProfile::CodeNames make_names() {
+  results::NamedProfile::CodeNames names;
   for (std::uint32_t i = 0; i < kFunctions; ++i) {
     names.functions.push_back({"function" + std::to_string(i), "lib.so"});
   }

@@ -87,7 +87,7 @@ Run measure(BackendService& service,
             std::vector<std::string> variants,
             std::vector<results::CacheMode> caches = {results::CacheMode::kNone,
                                                       results::CacheMode::kWeights}) {
-  worker::MeasureRequest request;
+  worker::WorkerService::MeasureRequest request;
   request.key = key;
   request.variants = std::move(variants);
   request.caches = std::move(caches);

@@ -74,9 +74,9 @@ bool is_in_hot_spot(std::uint64_t address) {
 }
 
 /// Prints what a clock finds at a rate. Returns whether the hot spot has its share of the samples.
-bool measure_clock(results::SamplingClock clock, double rate, double share) {
+bool measure_clock(results::SampledProfile::Clock clock, double rate, double share) {
   worker::StepMark step;
-  engine::SamplerOptions options;
+  engine::SampleSource::Options options;
   options.rate = rate;
   options.clocks = {clock};
   engine::AddressSampler sampler(options, step);
@@ -103,7 +103,7 @@ bool measure_clock(results::SamplingClock clock, double rate, double share) {
   double by_address = 0.0;
   double by_step = 0.0;
   double all = 0.0;
-  for (const results::AddressSample& sample : profile.samples) {
+  for (const results::SampledProfile::Sample& sample : profile.samples) {
     if (sample.thread == 0) {
       all += 1.0;
       by_address += is_in_hot_spot(sample.address) ? 1.0 : 0.0;
@@ -134,7 +134,7 @@ bool measure_clock(results::SamplingClock clock, double rate, double share) {
 int main() {
   bool right = true;
   std::size_t clocks = 0;
-  for (const results::SamplingClock clock : engine::SamplerOptions().clocks) {
+  for (const results::SampledProfile::Clock clock : engine::SampleSource::Options().clocks) {
     for (const double rate : {1000.0, 10'000.0}) {
       try {
         right = measure_clock(clock, rate, rate < 5000.0 ? 0.3 : 0.1) && right;

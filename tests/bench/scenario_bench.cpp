@@ -29,12 +29,12 @@ class EmptySystem final : public SystemUnderTest {
   void start(std::shared_ptr<Completions> completions) override {
     answers_ = std::move(completions);
   }
-  void issue(std::span<const QuerySample> samples) override {
+  void issue(std::span<const SystemUnderTest::Sample> samples) override {
     responses_.clear();
-    for (const QuerySample& sample : samples) {
+    for (const SystemUnderTest::Sample& sample : samples) {
       responses_.push_back({sample.id, {}});
     }
-    const std::span<const SampleResponse> all(responses_);
+    const std::span<const Completions::Response> all(responses_);
     const std::size_t step = one_by_one_ ? 1 : all.size();
     for (std::size_t i = 0; i < all.size(); i += step) {
       answers_->complete(all.subspan(i, step));
@@ -44,7 +44,7 @@ class EmptySystem final : public SystemUnderTest {
 
  private:
   bool one_by_one_;
-  std::vector<SampleResponse> responses_;
+  std::vector<Completions::Response> responses_;
   std::shared_ptr<Completions> answers_;
 };
 
@@ -61,16 +61,16 @@ LoadResult load_empty(const RequestedLoad& asked, bool one_by_one = false) {
   return run_load(resolve_load(asked), system, *clock);
 }
 
-RequestedLoad load_of(LoadScenario scenario, std::uint64_t queries, double rate = 0.0) {
+RequestedLoad load_of(RequestedLoad::Scenario scenario, std::uint64_t queries, double rate = 0.0) {
   RequestedLoad load;
   load.scenario = scenario;
   load.minimum_duration = Seconds(0.0);
-  if (scenario == LoadScenario::kOffline) {
+  if (scenario == RequestedLoad::Scenario::kOffline) {
     load.samples_per_query = queries;
   } else {
     load.minimum_queries = queries;
   }
-  if (scenario == LoadScenario::kServer) {
+  if (scenario == RequestedLoad::Scenario::kServer) {
     load.target_rate = rate;
     load.latency_limit = Seconds(0.010);
   }
@@ -98,34 +98,35 @@ bool print_row(const char* name, double value, const char* unit, double limit, b
 
 int print_figures() {
   bool kept = true;
-  static_cast<void>(load_empty(load_of(LoadScenario::kSingleStream, 1'000'000)));
+  static_cast<void>(load_empty(load_of(RequestedLoad::Scenario::kSingleStream, 1'000'000)));
   const double memory = peak_mebibytes();
   kept &= print_row("single_stream: a query, answered at once",
                     median_of_runs([] {
                       const auto result =
-                          load_empty(load_of(LoadScenario::kSingleStream, 1'000'000));
+                          load_empty(load_of(RequestedLoad::Scenario::kSingleStream, 1'000'000));
                       return 1e9 / result.queries_per_second;
                     }),
                     "ns",
                     150.0,
                     true);
-  static_cast<void>(load_empty(load_of(LoadScenario::kSingleStream, 10'000'000)));
+  static_cast<void>(load_empty(load_of(RequestedLoad::Scenario::kSingleStream, 10'000'000)));
   kept &= print_row("memory: more for 10 million than for 1 million",
                     peak_mebibytes() - memory,
                     "MiB",
                     1.0,
                     true);
-  kept &= print_row(
-      "server: answered at once, as fast as it goes",
-      median_of_runs([] {
-        return load_empty(load_of(LoadScenario::kServer, 1'000'000, 1e9)).samples_per_second;
-      }),
-      "queries/s",
-      2e6,
-      false);
+  kept &= print_row("server: answered at once, as fast as it goes",
+                    median_of_runs([] {
+                      return load_empty(load_of(RequestedLoad::Scenario::kServer, 1'000'000, 1e9))
+                          .samples_per_second;
+                    }),
+                    "queries/s",
+                    2e6,
+                    false);
   kept &= print_row("server: median lateness at 10,000 queries/s",
                     median_of_runs([] {
-                      const auto result = load_empty(load_of(LoadScenario::kServer, 5'000, 1e4));
+                      const auto result =
+                          load_empty(load_of(RequestedLoad::Scenario::kServer, 5'000, 1e4));
                       return static_cast<double>(result.lateness->percentiles[0].count()) * 1e-3;
                     }),
                     "us",
@@ -133,7 +134,8 @@ int print_figures() {
                     true);
   for (const bool one_by_one : {false, true}) {
     const double rate = median_of_runs([one_by_one] {
-      return load_empty(load_of(LoadScenario::kOffline, 1'000'000), one_by_one).samples_per_second;
+      return load_empty(load_of(RequestedLoad::Scenario::kOffline, 1'000'000), one_by_one)
+          .samples_per_second;
     });
     fmt::print("{:52} {:10.4g} samples/s\n",
                one_by_one ? "offline: one sample an answer" : "offline: all samples in one answer",

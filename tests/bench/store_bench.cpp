@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/serve/metrics_publisher.hpp"
+#include "harness/serve/store_metrics.hpp"
 #include "harness/session/zoo/zoo_models.hpp"
 #include "harness/store/store.hpp"
 
@@ -178,8 +178,9 @@ double read_series(const std::string& url) {
 /// Returns how long an exporter needs from opening the store to its metrics.
 double first_look(const std::string& url) {
   const Stopwatch watch;
-  const session::ZooModels models;
-  serve::StoreCollector collector({.store_url = url, .version = "bench", .max_age = {}}, models);
+  const session::ModelSource& models = session::zoo_models();
+  serve::MetricsPublisher::Collector collector(
+      {.store_url = url, .version = "bench", .max_age = {}}, models);
   if (!collector.refresh(current_time()) || !collector.health().up) {
     throw std::runtime_error("the exporter cannot read the store: " + collector.problem());
   }

@@ -23,8 +23,8 @@
 #include "harness/base/error.hpp"
 #include "harness/rewrite/types/typed_graph.hpp"
 #include "harness/session/stored/run_analysis.hpp"
-#include "harness/session/work/planner.hpp"
 #include "harness/session/work/suite_models.hpp"
+#include "harness/session/work/work_items.hpp"
 #include "harness/session/zoo/zoo_models.hpp"
 #include "harness/store/store.hpp"
 #include "reporting/content/run/documents.hpp"
@@ -45,10 +45,10 @@ results::Measurement row_of(const model::LayerKey& key, const char* variant, dou
 }
 
 /// Makes the rows of all keys with a number of threads. Two threads are 1.6 times as fast as one.
-std::vector<results::Measurement> rows_with(const std::vector<session::WorkItem>& items,
+std::vector<results::Measurement> rows_with(const std::vector<session::WorkSource::Item>& items,
                                             int threads) {
   std::vector<results::Measurement> rows;
-  for (const session::WorkItem& item : items) {
+  for (const session::WorkSource::Item& item : items) {
     const double alone = 2e-6 + item.weight / static_cast<double>(item.occurrences) * 2e-11;
     const double seconds = threads == 1 ? alone : alone / 1.6;
     rows.push_back(row_of(item.key, "impl=chosen;layout=any", seconds * 1.1));
@@ -59,7 +59,7 @@ std::vector<results::Measurement> rows_with(const std::vector<session::WorkItem>
 }
 
 /// Lists every key of the models in all types that what-ifs ask about.
-std::vector<session::WorkItem> all_items(const std::vector<session::PlannedModel>& models) {
+std::vector<session::WorkSource::Item> all_items(const std::vector<session::PlannedModel>& models) {
   std::vector<session::PlannedModel> typed;
   for (const session::PlannedModel& model : models) {
     for (const char* const type : {"f32", "bf16", "f16", "int8"}) {
@@ -67,16 +67,16 @@ std::vector<session::WorkItem> all_items(const std::vector<session::PlannedModel
     }
   }
   const std::vector<results::CacheMode> caches{results::CacheMode::kNone};
-  return session::work_items(typed, {}, caches, session::Shard{});
+  return session::work_items(typed, {}, caches, session::WorkSource::Shard{});
 }
 
 /// Fills a store with a run with each number of threads. Returns the last.
 results::RunId fill(const std::string& url, std::size_t& rows_stored) {
-  const session::ZooModels source;
+  const session::ModelSource& source = session::zoo_models();
   suite::ResolvedSuite suite =
       session::resolve_suite(source, suite::read_suite(PLUMB_SUITES "/vision30.toml"));
   const std::vector<session::PlannedModel> models = session::prepare_models(source, suite);
-  const std::vector<session::WorkItem> items = all_items(models);
+  const std::vector<session::WorkSource::Item> items = all_items(models);
   const auto store = store::open_store(url);
   results::RunHeader header;
   for (const int threads : {1, 2}) {
@@ -111,7 +111,7 @@ struct WhatIfTime {
 WhatIfTime time_what_ifs(const std::string& url, const results::RunId& run) {
   WhatIfTime time;
   const auto start = std::chrono::steady_clock::now();
-  const session::ZooModels source;
+  const session::ModelSource& source = session::zoo_models();
   const auto store = store::open_store(url);
   const analysis::RunReport report =
       session::analyze_run({*store, source}, store->find_run(run), {});
@@ -122,7 +122,7 @@ WhatIfTime time_what_ifs(const std::string& url, const results::RunId& run) {
   static_cast<void>(session::read_stored_models(source, store->find_run(run)));
   time.graphs = seconds_since(graphs);
   time.models = report.models.size();
-  for (const analysis::ModelReport& model : report.models) {
+  for (const analysis::RunReport::Model& model : report.models) {
     time.predicted += static_cast<std::size_t>(std::count_if(
         model.whatifs.whatifs.begin(), model.whatifs.whatifs.end(), [](const auto& each) {
           return predicted_saving(each).has_value();
@@ -167,8 +167,8 @@ int measure_assignments() {
   std::uniform_real_distribution<double> number(0.0, 1.0);
   std::vector<double> times;
   for (int instance = 0; instance < kInstances; ++instance) {
-    std::vector<std::vector<analysis::WorkspaceChoice>> layers(60);
-    for (std::vector<analysis::WorkspaceChoice>& choices : layers) {
+    std::vector<std::vector<analysis::LayerDivision::Assignment::Choice>> layers(60);
+    for (std::vector<analysis::LayerDivision::Assignment::Choice>& choices : layers) {
       for (int i = 0; i < 5; ++i) {
         const double size = number(random);
         choices.push_back({Seconds(1e-3 / (0.1 + size * number(random))),

@@ -10,11 +10,11 @@
 #include <tuple>
 
 #include "harness/base/error.hpp"
-#include "harness/model/key/product_kind.hpp"
+#include "harness/model/key/operator_families.hpp"
 #include "runners/engine/bench/model_benchmark.hpp"
 #include "runners/engine/bench/random_operands.hpp"
 #include "runners/engine/bench/verification.hpp"
-#include "runners/engine/exec/computed_constants.hpp"
+#include "runners/engine/exec/model_values.hpp"
 #include "runners/engine/load/model_load.hpp"
 #include "runners/engine/number_formats.hpp"
 #include "suites/zoo/graph_builder.hpp"
@@ -80,7 +80,7 @@ class BackendContract : public BackendTest, public ::testing::WithParamInterface
   void SetUp() override { use(GetParam()); }
 
   std::unique_ptr<worker::Program> prepared(const char* key) {
-    worker::Prepared result = backend_->prepare({key}, library_choice(*backend_, {key}));
+    worker::Backend::Prepared result = backend_->prepare({key}, library_choice(*backend_, {key}));
     EXPECT_TRUE(result.outcome.ok()) << result.outcome.reason;
     return std::move(result.program);
   }
@@ -149,7 +149,7 @@ TEST_P(BackendLayers, computes_every_variant_as_the_reference_does) {
   for (const worker::Variant& variant : variants) {
     EXPECT_TRUE(texts.insert(variant.text).second) << "twice: " << variant.text;
     choices += variant.library_choice ? 1 : 0;
-    const worker::Prepared prepared = backend_->prepare(key, variant.text);
+    const worker::Backend::Prepared prepared = backend_->prepare(key, variant.text);
     if (!prepared.outcome.ok()) {
       EXPECT_THAT(prepared.outcome.reason, Not(IsEmpty())) << variant.text;
       EXPECT_EQ(prepared.program, nullptr) << variant.text;
@@ -184,7 +184,7 @@ TEST_P(BackendContract, refuses_unknown_types_with_a_reason) {
   EXPECT_EQ(support.kind, results::Outcome::Kind::kUnsupported);
   EXPECT_THAT(support.reason, Not(IsEmpty()));
   EXPECT_THAT(backend_->variants(key), IsEmpty());
-  const worker::Prepared prepared = backend_->prepare(key, "");
+  const worker::Backend::Prepared prepared = backend_->prepare(key, "");
   EXPECT_FALSE(prepared.outcome.ok());
   EXPECT_EQ(prepared.program, nullptr);
 }
@@ -255,7 +255,8 @@ TEST_P(BackendContract, passes_onnx_operator_tests) {
          if (!support.ok()) {
            return support;
          }
-         const worker::Prepared prepared = backend_->prepare(key, library_choice(*backend_, key));
+         const worker::Backend::Prepared prepared =
+             backend_->prepare(key, library_choice(*backend_, key));
          if (prepared.outcome.ok()) {
            prepared.program->bind(0, operands, false);
            outputs = executed(*prepared.program, 0);
@@ -265,7 +266,7 @@ TEST_P(BackendContract, passes_onnx_operator_tests) {
        [&](const model::Graph& graph,
            std::map<model::ValueId, model::Tensor>& values,
            std::vector<model::Tensor>& outputs) {
-         const worker::PreparedModel prepared = backend_->prepare_model(graph, {});
+         const worker::Backend::PreparedModel prepared = backend_->prepare_model(graph, {});
          if (prepared.outcome.ok()) {
            std::vector<model::Tensor> operands;
            for (const model::ValueId operand : prepared.operands) {
@@ -350,20 +351,21 @@ worker::ExecuteRequest small_classifier(std::int64_t batch) {
 }
 
 TEST_P(BackendContract, answers_under_load_as_it_does_alone) {
-  for (const loadgen::LoadScenario scenario : {loadgen::LoadScenario::kSingleStream,
-                                               loadgen::LoadScenario::kMultiStream,
-                                               loadgen::LoadScenario::kServer,
-                                               loadgen::LoadScenario::kOffline}) {
+  for (const loadgen::RequestedLoad::Scenario scenario :
+       {loadgen::RequestedLoad::Scenario::kSingleStream,
+        loadgen::RequestedLoad::Scenario::kMultiStream,
+        loadgen::RequestedLoad::Scenario::kServer,
+        loadgen::RequestedLoad::Scenario::kOffline}) {
     worker::LoadRequest request;
     request.buckets = {{1, small_classifier(1)}, {4, small_classifier(4)}};
     request.batches = {.maximum_batch = 4, .timeout = {}, .lanes = 1};
     request.load.scenario = scenario;
     request.load.fixed_duration = Seconds(0.1);
     request.load.stall_limit = Seconds(30.0);
-    if (scenario == loadgen::LoadScenario::kMultiStream) {
+    if (scenario == loadgen::RequestedLoad::Scenario::kMultiStream) {
       request.load.samples_per_query = 4;
     }
-    if (scenario == loadgen::LoadScenario::kServer) {
+    if (scenario == loadgen::RequestedLoad::Scenario::kServer) {
       request.load.latency_limit = Seconds(10.0);
       request.load.target_rate = 100.0;
     }
@@ -375,7 +377,7 @@ TEST_P(BackendContract, answers_under_load_as_it_does_alone) {
         [] { return measure::read_disturbance(); },
         *clock,
         request,
-        [](const worker::LoadProgress& /*progress*/) {});
+        [](const worker::LoadRequest::Progress& /*progress*/) {});
     if (load.outcome.kind == results::Outcome::Kind::kUnsupported) {
       GTEST_SKIP() << load.outcome.reason;
     }

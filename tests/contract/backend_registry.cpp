@@ -7,7 +7,7 @@
 #include "runners/cuda/cuda_backend.hpp"
 
 #ifdef PLUMB_CONTRACT_ONEDNN
-#include "harness/analysis/compare/finding.hpp"
+#include "harness/analysis/compare/comparison_result.hpp"
 #include "runners/onednn/exec/machine.hpp"
 #include "runners/onednn/library_loader.hpp"
 #endif
@@ -30,12 +30,12 @@ class WholeCudaBackend final : public worker::Backend {
   [[nodiscard]] std::vector<worker::Variant> variants(const model::LayerKey& key) const override {
     return backend_.variants(key);
   }
-  [[nodiscard]] worker::Prepared prepare(const model::LayerKey& key,
-                                         const std::string& variant) override {
+  [[nodiscard]] worker::Backend::Prepared prepare(const model::LayerKey& key,
+                                                  const std::string& variant) override {
     return backend_.prepare(key, variant);
   }
-  [[nodiscard]] worker::PreparedModel prepare_model(const model::Graph& graph,
-                                                    const worker::ModelOptions& options) override {
+  [[nodiscard]] worker::Backend::PreparedModel prepare_model(
+      const model::Graph& graph, const worker::Backend::ModelOptions& options) override {
     return backend_.prepare_model(graph, options);
   }
 

@@ -75,7 +75,7 @@ TEST_P(SharedWork, an_item_goes_to_one_process) {
   EXPECT_EQ(claim(*second_), key(2).text);
   EXPECT_EQ(claim(*first_), "none");
   EXPECT_EQ(claim(*second_), "none");
-  const store::WorkCount count = first_->shared_work().count(kFirst).at(1);
+  const store::SharedWork::Count count = first_->shared_work().count(kFirst).at(1);
   EXPECT_EQ(count.open, 2U);
 }
 
@@ -84,7 +84,7 @@ TEST_P(SharedWork, rows_need_the_claim_of_their_key) {
   join(*second_, kLong);
   offer_keys();
   ASSERT_EQ(claim(*first_), key(1).text);
-  EXPECT_THROW(second_->append(kFirst, rows_), store::StaleClaim);
+  EXPECT_THROW(second_->append(kFirst, rows_), store::SharedWork::StaleClaim);
   EXPECT_THAT(first_->append(kFirst, rows_), SizeIs(1));
   EXPECT_THAT(second_->measurements(kFirst), SizeIs(1));
   EXPECT_THAT(first_->verify(), IsEmpty());
@@ -103,7 +103,7 @@ TEST_P(SharedWork, the_items_of_a_silent_process_return_and_its_results_are_refu
   try {
     first_->append(kFirst, rows_);
     FAIL() << "a stale result was stored";
-  } catch (const store::StaleClaim& stale) {
+  } catch (const store::SharedWork::StaleClaim& stale) {
     EXPECT_THAT(stale.what(), HasSubstr("was given to process"));
   }
   EXPECT_THAT(second_->append(kFirst, rows_), SizeIs(1));
@@ -132,7 +132,7 @@ TEST_P(SharedWork, executions_need_the_claim_of_their_model) {
   record.kind = results::kExecutionRecord;
   record.subject = "lenet|1|f32";
   record.payload = "{}";
-  EXPECT_THROW(second_->put_derived({&record, 1}), store::StaleClaim);
+  EXPECT_THROW(second_->put_derived({&record, 1}), store::SharedWork::StaleClaim);
   first_->put_derived({&record, 1});
   EXPECT_THAT(second_->derived(kFirst, results::kExecutionRecord), SizeIs(1));
 }
@@ -155,7 +155,7 @@ TEST_P(SharedWork, a_run_is_finished_when_all_is_done_and_interrupted_with_its_l
   ASSERT_TRUE(left.has_value());
   EXPECT_EQ(left->fence, 2);
   const std::vector<std::string> done{left->item};
-  second_->shared_work().note(kFirst, done, store::WorkProgress::kDone);
+  second_->shared_work().note(kFirst, done, store::SharedWork::Progress::kDone);
   second_->finish_run(kFirst, results::RunState::kFinished, at(2));
   EXPECT_EQ(second_->find_run(kFirst).state, results::RunState::kFinished);
   EXPECT_FALSE(first_->shared_work().join(kFirst, "host", kLong).has_value());

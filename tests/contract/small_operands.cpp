@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "harness/model/key/product_kind.hpp"
+#include "harness/model/key/operator_families.hpp"
 #include "runners/engine/bench/random_operands.hpp"
 #include "runners/engine/number_formats.hpp"
 

@@ -39,7 +39,7 @@ TEST_P(StoreSeries, a_series_has_one_point_a_run_oldest_first) {
   add_run(*store, header(kSecond, 200), {row(key(1), 30), row(key(2), 1)});
   add_run(*store, header(kFirst, 100), {row(key(1), 20)});
   add_run(*store, header(kThird, 300, "Epyc"), {row(key(1), 10)});
-  const std::vector<store::SeriesPoint> all =
+  const std::vector<store::Store::SeriesQuery::Point> all =
       store->series({key(1).text, results::CacheMode::kNone, {}});
   ASSERT_THAT(all, SizeIs(3));
   EXPECT_EQ(all[0].run, kFirst);
@@ -70,7 +70,7 @@ TEST_P(StoreSeries, a_point_is_the_confirmed_best_else_the_fastest_full_row) {
            row(key(1), 10, "slow"),
            row(key(1), 11, "fast", results::Purpose::kConfirm),
            row(key(1), 10.5, "slow", results::Purpose::kConfirm)});
-  const std::vector<store::SeriesPoint> points =
+  const std::vector<store::Store::SeriesQuery::Point> points =
       store->series({key(1).text, results::CacheMode::kNone, {}});
   ASSERT_THAT(points, SizeIs(2));
   EXPECT_EQ(points[0].variant, "fast");
@@ -87,7 +87,7 @@ TEST_P(StoreSeries, of_several_processes_the_middle_one_is_the_point) {
     rows[process].process = static_cast<std::int64_t>(process);
   }
   add_run(*store, header(kFirst, 0), rows);
-  const std::vector<store::SeriesPoint> points =
+  const std::vector<store::Store::SeriesQuery::Point> points =
       store->series({key(1).text, results::CacheMode::kNone, {}});
   ASSERT_THAT(points, SizeIs(1));
   EXPECT_NEAR(points[0].corrected.median.count(), 11.9e-6, 1e-12) << "not the luckiest process";
@@ -97,7 +97,7 @@ TEST_P(StoreSeries, a_key_may_have_any_text) {
   const auto store = open();
   const model::LayerKey odd{R"(it's a ? \ "key" of $1 ''; -- ü)"};
   add_run(*store, header(kFirst, 100), {row(odd, 20), row({odd.text + "'"}, 30)});
-  const std::vector<store::SeriesPoint> points =
+  const std::vector<store::Store::SeriesQuery::Point> points =
       store->series({odd.text, results::CacheMode::kNone, {}});
   ASSERT_THAT(points, SizeIs(1));
   EXPECT_NEAR(points[0].corrected.median.count(), 19.9e-6, 1e-12);

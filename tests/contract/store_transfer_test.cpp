@@ -5,7 +5,6 @@
 #include <sstream>
 
 #include "harness/results/results_json.hpp"
-#include "harness/store/derived_payload.hpp"
 #include "harness/store/export_line.hpp"
 #include "tests/contract/store_contract.hpp"
 #include "tests/support/sample_profile.hpp"
@@ -182,7 +181,7 @@ TEST_P(StoreTransfer, profiles_are_exported_and_imported_whole_and_only_once) {
 
 /// Returns the lines of an export without their digests.
 std::string unsealed(const std::string& text) {
-  store::ExportChain chain;
+  store::ExportLines chain;
   std::istringstream lines(text);
   std::string result;
   for (std::string line; std::getline(lines, line);) {
@@ -193,7 +192,7 @@ std::string unsealed(const std::string& text) {
 
 /// Returns lines with digests.
 std::string sealed(const std::string& text) {
-  store::ExportChain chain;
+  store::ExportLines chain;
   std::istringstream lines(text);
   std::string result;
   for (std::string line; std::getline(lines, line);) {
@@ -335,7 +334,7 @@ TEST_P(StoreTransfer, garbage_collection_removes_old_runs_and_what_is_theirs) {
   store->begin_run(header(kNew, 60));
   const std::vector<results::RowId> kept =
       store->append(kNew, std::vector<results::Measurement>{row(key(1), 7, "a")});
-  const store::CollectedGarbage collected = store->collect_garbage(at(20));
+  const store::Store::Garbage collected = store->collect_garbage(at(20));
   EXPECT_EQ(collected.runs, 1U);
   ASSERT_THAT(store->runs(), SizeIs(1));
   EXPECT_EQ(store->runs()[0].header.id, kNew);
@@ -398,7 +397,7 @@ TEST_P(StoreTransfer, garbage_collection_drops_samples_and_races_and_keeps_the_r
                 std::vector<results::Measurement>{row(key(5), 5, "a", results::Purpose::kRace),
                                                   row(key(5), 5)});
   // The two of kOld with samples that the tagged run does not reuse, one of them a race.
-  const store::CollectedGarbage collected = store->collect_garbage(at(20));
+  const store::Store::Garbage collected = store->collect_garbage(at(20));
   EXPECT_EQ(collected.rows, 2U);
   EXPECT_EQ(collected.runs, 0U) << "a staying run reuses one of its rows";
   const std::vector<results::StoredMeasurement> old = store->measurements(kOld);

@@ -40,9 +40,9 @@ std::vector<model::LayerKey> read_keys(const std::string& file) {
 }
 
 /// Finds what a program that asks for the layer's promise only would take. Null: no engine.
-const results::EngineConfiguration* choice_of(const results::EngineChoices& choices,
-                                              const std::string& layout) {
-  for (const results::EngineOffer& offer : choices.offers) {
+const results::EngineChoices::Configuration* choice_of(const results::EngineChoices& choices,
+                                                       const std::string& layout) {
+  for (const results::EngineChoices::Offer& offer : choices.offers) {
     if (offer.layout == layout) {
       return results::chosen_engine(model::parse_key(choices.key), offer);
     }
@@ -50,7 +50,7 @@ const results::EngineConfiguration* choice_of(const results::EngineChoices& choi
   return nullptr;
 }
 
-json engine_json(const results::EngineConfiguration* engine) {
+json engine_json(const results::EngineChoices::Configuration* engine) {
   return engine != nullptr ? json(cuda::engine_text(*engine)) : json(nullptr);
 }
 
@@ -72,9 +72,9 @@ json check_choices(const std::string& cudnn,
   }
   const cuda::Driver driver;
   const cuda::Device device(driver);
-  const cuda::DeviceContext context(device);
+  const cuda::Device::Context context(device);
   context.use();
-  const cuda::CudnnHandle handle(library);
+  const cuda::CudnnLibrary::Handle handle(library);
   const cuda::EngineQuery present(handle);
   json rows = json::array();
   std::size_t asked = 0;
@@ -83,13 +83,14 @@ json check_choices(const std::string& cudnn,
       break;
     }
     ++asked;
-    const results::EngineChoices here = present.choices(key, cuda::RankingDepth::kToFirstChoice);
+    const results::EngineChoices here =
+        present.choices(key, cuda::EngineQuery::Depth::kToFirstChoice);
     const results::EngineChoices there =
-        described ? described->choices(key, cuda::RankingDepth::kToFirstChoice)
+        described ? described->choices(key, cuda::EngineQuery::Depth::kToFirstChoice)
                   : results::EngineChoices{key, {}, {}};
-    for (const results::EngineOffer& offer : here.offers) {
-      const results::EngineConfiguration* const live = choice_of(here, offer.layout);
-      const results::EngineConfiguration* const preview = choice_of(there, offer.layout);
+    for (const results::EngineChoices::Offer& offer : here.offers) {
+      const results::EngineChoices::Configuration* const live = choice_of(here, offer.layout);
+      const results::EngineChoices::Configuration* const preview = choice_of(there, offer.layout);
       const bool alike = live != nullptr && preview != nullptr && !live->plan_digest.empty() &&
                          live->plan_digest == preview->plan_digest;
       rows.push_back({{"key", key.text},

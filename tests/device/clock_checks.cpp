@@ -9,11 +9,9 @@
 #include "harness/measure/sample_summary.hpp"
 #include "runners/cuda/builtin/builtin_layer.hpp"
 #include "runners/cuda/driver/device.hpp"
-#include "runners/cuda/driver/device_memory.hpp"
-#include "runners/cuda/event_timer.hpp"
+#include "runners/cuda/event_clock.hpp"
 #include "runners/cuda/exec/kernel_library.hpp"
-#include "runners/cuda/observe/kernel_tracer.hpp"
-#include "runners/cuda/replay_clock.hpp"
+#include "runners/cuda/observe/profiler.hpp"
 #include "tests/device/gpu_checks.hpp"
 
 namespace plumb::device_checks {
@@ -35,7 +33,7 @@ json event_timer(const Driver& driver, const DeviceStream& stream) {
 }
 
 /// Times graphs of the smallest kernel there is of ours: what a launch and each node of it cost.
-json null_graphs(const DeviceContext& context,
+json null_graphs(const Device::Context& context,
                  const DeviceStream& stream,
                  KernelLibrary& kernels,
                  int samples) {
@@ -50,7 +48,7 @@ json null_graphs(const DeviceContext& context,
 }
 
 /// Compares the slope of replays with one pair of events around each execution.
-json slopes(const DeviceContext& context, const DeviceStream& stream, const CheckSizes& sizes) {
+json slopes(const Device::Context& context, const DeviceStream& stream, const CheckSizes& sizes) {
   const Driver& driver = context.driver();
   json rows = json::array();
   for (const std::size_t bytes :
@@ -58,8 +56,8 @@ json slopes(const DeviceContext& context, const DeviceStream& stream, const Chec
     if (bytes > sizes.largest) {
       continue;
     }
-    const DeviceMemory memory(driver, bytes);
-    ReplayClock clock(driver, stream, [&](std::size_t) {
+    const Device::Memory memory(driver, bytes);
+    EventClock clock(driver, stream, [&](std::size_t) {
       driver.check(driver.calls().memset_bytes(memory.address(), 0, bytes, stream.get()),
                    "writing memory");
     });
@@ -68,7 +66,7 @@ json slopes(const DeviceContext& context, const DeviceStream& stream, const Chec
     std::vector<Seconds> single;
     std::size_t executions = 0;
     for (int i = 0; i < sizes.samples; ++i) {
-      const worker::DeviceSample sample = clock.sample(std::span(&slot, 1));
+      const worker::Program::DeviceClock::Sample sample = clock.sample(std::span(&slot, 1));
       executions = sample.executions;
       replayed.push_back(sample.each);
       single.push_back(clock.sample_once(slot, [] {}).each);
@@ -94,13 +92,13 @@ struct Copy {
     const std::vector<abi::DevicePointer> buffers{from.address(), to.address()};
     launch = kernels.step(layer.launches.at(0), {0, 1}).bind(buffers, 0);
   }
-  DeviceMemory from;
-  DeviceMemory to;
+  Device::Memory from;
+  Device::Memory to;
   DeviceLaunch launch;
 };
 
 json slope_of(const Driver& driver, const DeviceStream& stream, const Copy& copy, int samples) {
-  ReplayClock clock(driver, stream, [&](std::size_t) { copy.launch(stream.get()); });
+  EventClock clock(driver, stream, [&](std::size_t) { copy.launch(stream.get()); });
   const std::size_t slot = 0;
   std::vector<Seconds> times;
   for (int i = 0; i < samples; ++i) {
@@ -130,13 +128,13 @@ json profiled_slopes(const Driver& driver,
   try {
     KernelTracer tracer;
     for (std::size_t i = 0; i < copies.size(); ++i) {
-      const worker::Observation seen = trace_observation(tracer.record([&] {
+      const worker::Program::Observation seen = trace_observation(tracer.record([&] {
         for (std::size_t launch = 0; launch < kLaunches; ++launch) {
           copies[i]->launch(stream.get());
         }
         stream.synchronize();
       }),
-                                                         kLaunches);
+                                                                  kLaunches);
       for (const auto& [name, reading] : seen.readings) {
         rows[i][name] = {{"median", reading.median}, {"low", reading.low}, {"high", reading.high}};
       }
@@ -162,7 +160,7 @@ json summary_json(std::span<const Seconds> samples) {
 json check_clocks(const CheckSizes& sizes) {
   const Driver driver;
   const Device device(driver);
-  const DeviceContext context(device);
+  const Device::Context context(device);
   const DeviceStream stream(driver);
   results::Environment environment;
   device.describe(environment);

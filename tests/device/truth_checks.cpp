@@ -8,7 +8,7 @@
 
 #include "harness/model/key/layer_spec.hpp"
 #include "runners/cuda/cuda_backend.hpp"
-#include "runners/cuda/replay_clock.hpp"
+#include "runners/cuda/event_clock.hpp"
 #include "runners/engine/bench/random_operands.hpp"
 #include "runners/engine/bench/verification.hpp"
 #include "tests/device/gpu_checks.hpp"
@@ -16,7 +16,6 @@
 namespace plumb::device_checks {
 namespace {
 
-using cuda::abi::DeviceAttribute;
 using nlohmann::json;
 
 constexpr std::size_t kVariants = 8;   // of the library's list, its first choice first
@@ -24,10 +23,12 @@ constexpr std::int64_t kDepth = 2048;  // of the product that tells TF32 from f3
 
 /// Names the properties as cuDNN's description of a device and suites/gpus do.
 json properties(const cuda::Driver& driver, const cuda::Device& device) {
-  const auto number = [&](DeviceAttribute name) { return device.attribute(name); };
+  const auto number = [&](cuda::abi::DriverCalls::DeviceAttribute name) {
+    return device.attribute(name);
+  };
   int version = 0;
   driver.check(driver.calls().driver_get_version(&version), "the driver's version");
-  using Attribute = DeviceAttribute;
+  using Attribute = cuda::abi::DriverCalls::DeviceAttribute;
   return {
       {"deviceVer", 100 * number(Attribute::kComputeMajor) + 10 * number(Attribute::kComputeMinor)},
       {"multiProcessorCount", number(Attribute::kMultiprocessors)},
@@ -60,9 +61,9 @@ json properties(const cuda::Driver& driver, const cuda::Device& device) {
 /// Times copies of the largest array by the slope of replays.
 json copy_rate(const cuda::Driver& driver, const CheckSizes& sizes) {
   const cuda::DeviceStream stream(driver);
-  const cuda::DeviceMemory from(driver, sizes.largest);
-  const cuda::DeviceMemory to(driver, sizes.largest);
-  cuda::ReplayClock clock(driver, stream, [&](std::size_t) {
+  const cuda::Device::Memory from(driver, sizes.largest);
+  const cuda::Device::Memory to(driver, sizes.largest);
+  cuda::EventClock clock(driver, stream, [&](std::size_t) {
     driver.check(
         driver.calls().memcpy_on_device(to.address(), from.address(), sizes.largest, stream.get()),
         "a copy on the GPU");
@@ -78,7 +79,7 @@ json copy_rate(const cuda::Driver& driver, const CheckSizes& sizes) {
 model::LayerSpec product(model::DataType type,
                          std::int64_t rows,
                          std::int64_t depth,
-                         model::MathClass math) {
+                         model::LayerSpec::MathClass math) {
   model::LayerSpec spec;
   spec.op = "matmul";
   spec.math = math;
@@ -102,7 +103,7 @@ json product_rows(cuda::CudaBackend& backend,
     if (rows.size() == kVariants) {
       break;
     }
-    const worker::Prepared prepared = backend.prepare(key, variant.text);
+    const worker::Backend::Prepared prepared = backend.prepare(key, variant.text);
     const auto cores = variant.attributes.find("tensor_cores");
     json row{{"variant", variant.text},
              {"tensor_cores", cores == variant.attributes.end() ? "unknown" : cores->second},
@@ -115,11 +116,11 @@ json product_rows(cuda::CudaBackend& backend,
       program.bind(0, operands, false);
       program.enqueue(0);
       program.synchronize();
-      const engine::Verdict verdict = verifier.verify(program.outputs(0));
+      const engine::Verifier::Verdict verdict = verifier.verify(program.outputs(0));
       row["outcome"] = to_text(verdict.outcome.kind);
       row["reason"] = verdict.outcome.reason;
       row["maximum_error"] = verdict.maximum_error ? json(*verdict.maximum_error) : json(nullptr);
-      auto* const clock = dynamic_cast<worker::DeviceClock*>(&program);
+      auto* const clock = dynamic_cast<worker::Program::DeviceClock*>(&program);
       std::vector<Seconds> times;
       const std::size_t slot = 0;
       for (int i = 0; i < samples && clock != nullptr; ++i) {
@@ -141,13 +142,13 @@ json check_truths(const std::string& cudnn, const CheckSizes& sizes) {
   const cuda::Device device(driver);
   const cuda::CudnnLibrary library({cudnn});
   cuda::CudaBackend backend(library, device);
-  const model::LayerSpec large =
-      product(model::DataType::kBf16, sizes.extent, sizes.extent, model::MathClass::kStrict);
+  const model::LayerSpec large = product(
+      model::DataType::kBf16, sizes.extent, sizes.extent, model::LayerSpec::MathClass::kStrict);
   const std::int64_t rows = std::min<std::int64_t>(256, sizes.extent);
   const model::LayerSpec strict =
-      product(model::DataType::kF32, rows, kDepth, model::MathClass::kStrict);
+      product(model::DataType::kF32, rows, kDepth, model::LayerSpec::MathClass::kStrict);
   model::LayerSpec tf32 = strict;
-  tf32.math = model::MathClass::kTf32;
+  tf32.math = model::LayerSpec::MathClass::kTf32;
   const results::Environment environment = backend.describe();
   return {{"schema_version", 1},
           {"identity", environment.identity},

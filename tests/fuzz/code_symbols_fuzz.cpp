@@ -6,7 +6,7 @@
 #include <string>
 
 #include "harness/base/error.hpp"
-#include "harness/importers/symbols/code_map.hpp"
+#include "harness/importers/symbols/code_finder.hpp"
 #include "tests/fuzz/require.hpp"
 
 using namespace plumb;

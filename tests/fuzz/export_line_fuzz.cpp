@@ -8,7 +8,6 @@
 #include <variant>
 
 #include "harness/base/error.hpp"
-#include "harness/store/derived_payload.hpp"
 #include "harness/store/export_line.hpp"
 #include "tests/fuzz/require.hpp"
 
@@ -22,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string text = to_json(line);
     require(text.find('\n') == std::string::npos);
     require(to_json(store::parse_export_line(text)) == text);
-    if (const auto* const derived = std::get_if<store::ExportedDerived>(&line)) {
+    if (const auto* const derived = std::get_if<store::ExportLines::Derived>(&line)) {
       store::check_derived_payload(derived->record);
     }
   } catch (const Error& error) {

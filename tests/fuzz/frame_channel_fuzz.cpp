@@ -17,6 +17,7 @@
 #include "harness/worker/protocol/frame_channel.hpp"
 #include "harness/worker/protocol/protocol.pb.h"
 #include "harness/worker/protocol/protocol_conversion.hpp"
+#include "harness/worker/protocol/worker_service.hpp"
 
 namespace plumb::worker {
 namespace {
@@ -27,7 +28,7 @@ void convert(const protocol::Content& content) {
   std::optional<Value> value;
   try {
     value = from_protocol<Value>(content);
-  } catch (const ProtocolError&) {
+  } catch (const FrameChannel::ProtocolError&) {
     return;
   }
   protocol::Content received;
@@ -46,28 +47,28 @@ constexpr std::array kConversions{Convert(convert<results::Measurement>),
                                   Convert(convert<results::Execution>),
                                   Convert(convert<results::ScenarioResult>),
                                   Convert(convert<results::EngineChoices>),
-                                  Convert(convert<VariantList>),
-                                  Convert(convert<ExecuteProgress>),
-                                  Convert(convert<LoadProgress>),
+                                  Convert(convert<WorkerService::VariantList>),
+                                  Convert(convert<ExecuteRequest::Progress>),
+                                  Convert(convert<LoadRequest::Progress>),
                                   Convert(convert<Reproducer>),
                                   Convert(convert<Trace>),
                                   Convert(convert<Alternation>),
-                                  Convert(convert<Exported>),
-                                  Convert(convert<LongStep>),
-                                  Convert(convert<ReportedError>),
+                                  Convert(convert<WorkerService::Exported>),
+                                  Convert(convert<WorkerService::LongStep>),
+                                  Convert(convert<WorkerService::ReportedError>),
                                   Convert(convert<Profile>),
-                                  Convert(convert<WorkerSetup>),
-                                  Convert(convert<VariantsRequest>),
-                                  Convert(convert<MeasureRequest>),
+                                  Convert(convert<WorkerService::Setup>),
+                                  Convert(convert<WorkerService::VariantsRequest>),
+                                  Convert(convert<WorkerService::MeasureRequest>),
                                   Convert(convert<ExecuteRequest>),
                                   Convert(convert<LoadRequest>),
-                                  Convert(convert<PreviewRequest>),
-                                  Convert(convert<ReproducerRequest>),
-                                  Convert(convert<TraceRequest>),
-                                  Convert(convert<AlternateRequest>),
-                                  Convert(convert<ProfileRequest>),
-                                  Convert(convert<SamplesRequest>),
-                                  Convert(convert<ExportRequest>)};
+                                  Convert(convert<WorkerService::PreviewRequest>),
+                                  Convert(convert<Reproducer::Request>),
+                                  Convert(convert<Trace::Request>),
+                                  Convert(convert<Alternation::Request>),
+                                  Convert(convert<Profile::Request>),
+                                  Convert(convert<WorkerService::SamplesRequest>),
+                                  Convert(convert<WorkerService::ExportRequest>)};
 
 void convert_all(const protocol::Content& content) {
   for (const Convert conversion : kConversions) {
@@ -116,8 +117,8 @@ void receive_all(std::string_view bytes) {
     while (const auto frame = channel.receive(deadline)) {
       convert_frame(*frame);
     }
-  } catch (const ProtocolError& error) {
-    if (error.kind() == ProtocolError::Kind::kTimedOut) {
+  } catch (const FrameChannel::ProtocolError& error) {
+    if (error.kind() == FrameChannel::ProtocolError::Kind::kTimedOut) {
       std::abort();
     }
   }

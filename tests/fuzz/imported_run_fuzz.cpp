@@ -10,7 +10,7 @@
 #include "harness/base/error.hpp"
 #include "harness/importers/imported_run.hpp"
 #include "harness/importers/result_files.hpp"
-#include "harness/results/sample_codec.hpp"
+#include "harness/results/measurement.hpp"
 #include "tests/fuzz/require.hpp"
 
 using plumb::test::require;
@@ -35,7 +35,7 @@ void check_row(const plumb::results::Measurement& row) {
 void check(const plumb::importers::ImportedHistory& history) {
   using namespace plumb;
   for (const importers::ImportedResults& results : history) {
-    const importers::ImportedRun run = importers::make_imported_run(
+    const importers::ImportedResults::Run run = importers::make_imported_run(
         {.format = "any", .suite = "s", .version = "", .system = "", .started = {}},
         {{results}},
         {{std::string("file")}},

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <iostream>
 
-#include "harness/model/onnx/onnx_file.hpp"
+#include "harness/model/onnx/onnx_reader.hpp"
 
 int main(int argc, char** argv) {
   namespace fs = std::filesystem;

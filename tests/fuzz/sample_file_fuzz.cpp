@@ -35,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::filesystem::path& path = file.write(data, size);
   check([&] { static_cast<void>(session::read_paired_samples(path)); });
   check([&] {
-    for (const session::NamedSeries& series : session::read_series(path)) {
+    for (const session::AnnotatedSet::NamedSeries& series : session::read_series(path)) {
       require(series.values.size() <= kMaxValues);
     }
   });

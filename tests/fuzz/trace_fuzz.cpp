@@ -22,7 +22,7 @@ void check(const std::string& text, Read&& read) {
     const results::ExecutedTrace trace = read(in);
     for (std::size_t i = 0; i < trace.calls.size(); ++i) {
       require(trace.calls[i].description < trace.descriptions.size());
-      const results::ExecutedCall call = trace.call(i);
+      const results::ExecutedTrace::Call call = trace.call(i);
       require(call.duration >= Seconds(0.0) && call.duration < Seconds(1e13));
       require(call.operation.size() <= importers::kMaxTraceText);
       require(call.inputs.size() <= 64 && call.types.size() <= 64);

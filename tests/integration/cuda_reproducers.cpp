@@ -17,10 +17,9 @@
 
 #include "harness/base/error.hpp"
 #include "harness/results/engine_choice.hpp"
-#include "runners/cuda/blas/lt_product.hpp"
-#include "runners/cuda/dnn/graph_variants.hpp"
+#include "runners/cuda/blas/cublas.hpp"
 #include "runners/cuda/dnn/engine_search.hpp"
-#include "runners/cuda/dnn/norm_variants.hpp"
+#include "runners/cuda/dnn/graph_variants.hpp"
 #include "runners/cuda/reproducer/reproducer_source.hpp"
 #include "tests/unit/cuda/vendor_memory.hpp"
 
@@ -39,7 +38,7 @@ results::Measurement row_of(const std::string& variant) {
   return row;
 }
 
-void write(const fs::path& folder, const worker::ReproducerRequest& request) {
+void write(const fs::path& folder, const worker::Reproducer::Request& request) {
   fs::create_directories(folder);
   for (const worker::Reproducer::File& file : reproduce(request, "a \"described\" GPU").files) {
     std::ofstream(folder / file.name) << file.text;
@@ -58,13 +57,13 @@ void write_engines(const fs::path& folder,
   const bool compiled =
       attention || spec.op.find("norm") != std::string::npos;  // by cuDNN: all engines of these
   const EngineTarget target{&properties, nullptr};
-  worker::ReproducerRequest request{{key}, {}, 7};
+  worker::Reproducer::Request request{{key}, {}, 7};
   for (const GraphForm& form : attention  ? std::vector{attention_gradient_form(spec)}
                                : compiled ? norm_forms(spec)
                                           : convolution_forms(spec, apart)) {
     const OperationGraph graph = operation_graph(library, form.graph);
     std::size_t rows = 0;
-    for (const FoundEngine& engine : find_engines(library, graph, target)) {
+    for (const EngineTarget::Engine& engine : find_engines(library, graph, target)) {
       if (rows == kRows || !results::keeps_promise(spec, engine.facts)) {
         continue;
       }
@@ -76,7 +75,7 @@ void write_engines(const fs::path& folder,
         }
         request.rows.push_back(row);
         rows += 1;
-      } catch (const CudnnRefusal&) {
+      } catch (const CudnnLibrary::Refusal&) {
         continue;  // offered, but without a plan
       }
     }
@@ -86,7 +85,7 @@ void write_engines(const fs::path& folder,
 
 /// Writes the program of every form of a product.
 void write_product(const fs::path& folder, const char* key) {
-  worker::ReproducerRequest request{{key}, {}, 7};
+  worker::Reproducer::Request request{{key}, {}, 7};
   for (const GemmProblem& form : gemm_forms(model::parse_key({key}))) {
     request.rows.push_back(row_of("impl=cublaslt;algo=66;tile=18" + form_text(form)));
   }

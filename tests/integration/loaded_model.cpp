@@ -19,8 +19,8 @@ namespace {
 
 char execute(plumb::engine::BatchRunner& executor, std::uint64_t index) {
   try {
-    const plumb::loadgen::QuerySample sample{1, index};
-    plumb::loadgen::SampleResponse response{1, {}};
+    const plumb::loadgen::SystemUnderTest::Sample sample{1, index};
+    plumb::loadgen::Completions::Response response{1, {}};
     executor.execute({0, 1, {&sample, 1}}, {&response, 1});
     return 0;
   } catch (const plumb::Error& problem) {

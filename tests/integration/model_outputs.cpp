@@ -14,7 +14,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/measure/sampler.hpp"
-#include "runners/engine/exec/computed_constants.hpp"
+#include "runners/engine/exec/model_values.hpp"
 #include "runners/engine/exec/ready_model.hpp"
 #include "runners/engine/exec/reference_comparison.hpp"
 #include "runners/onednn/library_loader.hpp"
@@ -46,7 +46,8 @@ std::vector<plumb::model::Tensor> reference_outputs(plumb::worker::Backend& back
   };
   std::vector<plumb::model::Tensor> operands;
   if (plan.observed) {
-    const plumb::worker::PreparedModel observed = backend.prepare_model(plan.observed->graph, {});
+    const plumb::worker::Backend::PreparedModel observed =
+        backend.prepare_model(plan.observed->graph, {});
     require(observed.outcome);
     require(model.operands(*plan.observed, observed.operands, operands));
     observed.program->bind(0, operands, false);

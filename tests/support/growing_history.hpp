@@ -19,8 +19,8 @@ inline std::optional<std::size_t> first_open_night(const std::vector<double>& se
                                                    std::size_t begin,
                                                    std::optional<std::size_t> place = {}) {
   constexpr std::size_t kNear = 5;
-  analysis::SeriesHistory history{"layers/a", {}};
-  std::vector<analysis::ChangeRecord> book;
+  analysis::SuiteHistory::Series history{"layers/a", {}};
+  std::vector<analysis::SeriesChange::Record> book;
   for (std::size_t night = 0; night < seconds.size(); ++night) {
     history.points.push_back({fmt::format("R{:04}", night), seconds[night]});
     if (night < begin) {

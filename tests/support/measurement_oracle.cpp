@@ -81,9 +81,9 @@ json answer_sampler(const json& question) {
 
 json answer_disturbance(const json& question) {
   // The wall clock and this process' own switches are not in a folder, and are set alike.
-  measure::DisturbanceReading begin =
+  measure::Disturbance::Reading begin =
       measure::read_disturbance(question.at("begin").get<std::string>());
-  measure::DisturbanceReading end =
+  measure::Disturbance::Reading end =
       measure::read_disturbance(question.at("end").get<std::string>());
   begin.involuntary_switches = 0;
   end.involuntary_switches = question.at("switches");

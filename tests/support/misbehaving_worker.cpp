@@ -20,6 +20,7 @@
 #include "harness/worker/protocol/frame_channel.hpp"
 #include "harness/worker/protocol/protocol.pb.h"
 #include "harness/worker/protocol/protocol_conversion.hpp"
+#include "harness/worker/protocol/worker_service.hpp"
 
 namespace plumb {
 namespace {
@@ -29,10 +30,10 @@ struct Scene {
   int socket;
   worker::FrameChannel& channel;
   protocol::Request request;
-  worker::WorkerSetup setup;
+  worker::WorkerService::Setup setup;
 
   [[nodiscard]] model::LayerKey key() const {
-    return worker::from_protocol<worker::MeasureRequest>(request.content()).key;
+    return worker::from_protocol<worker::WorkerService::MeasureRequest>(request.content()).key;
   }
   void send(const protocol::Reply& reply) const {
     channel.send(reply.SerializeAsString(), std::nullopt);
@@ -94,7 +95,8 @@ void trickle(const Scene& scene) {
 /// Reports that it lives, and that nothing goes on.
 void beat_idly(const Scene& scene) {
   while (true) {
-    scene.send(protocol::Reply::LOAD_PROGRESS, worker::LoadProgress{"running", 1, Seconds(1)});
+    scene.send(protocol::Reply::LOAD_PROGRESS,
+               worker::LoadRequest::Progress{"running", 1, Seconds(1)});
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
 }
@@ -102,13 +104,14 @@ void beat_idly(const Scene& scene) {
 /// Reports of a model that it goes on, four times, and then only that it lives.
 void stall_at_half(const Scene& scene) {
   for (double share = 0.0;; share = std::min(0.5, share + 0.125)) {
-    scene.send(protocol::Reply::EXECUTE_PROGRESS, worker::ExecuteProgress{share, Seconds(1)});
+    scene.send(protocol::Reply::EXECUTE_PROGRESS,
+               worker::ExecuteRequest::Progress{share, Seconds(1)});
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
 }
 
 void announce(const Scene& scene, double seconds) {
-  scene.send(protocol::Reply::LONG_STEP, worker::LongStep{Seconds(seconds)});
+  scene.send(protocol::Reply::LONG_STEP, worker::WorkerService::LongStep{Seconds(seconds)});
 }
 
 /// Announces a step, and takes longer than others for its answer.
@@ -259,7 +262,7 @@ int run(const std::string& name) {
       return 0;
     }
     if (first) {
-      scene.setup = worker::from_protocol<worker::WorkerSetup>(scene.request.content());
+      scene.setup = worker::from_protocol<worker::WorkerService::Setup>(scene.request.content());
       scene.send(hello);
     } else {
       misbehaviours().at(name)(scene);

@@ -31,11 +31,11 @@ class NoisePairs {
   }
 
   /// One metric, each side of each pair with an offset of its process.
-  analysis::StagedPairs staged(const std::string& name,
-                               double change,
-                               std::size_t screening,
-                               std::size_t pairs) {
-    analysis::StagedPairs result{make(name, 1e-3, change, pairs), screening};
+  analysis::SequentialRule::Pairs staged(const std::string& name,
+                                         double change,
+                                         std::size_t screening,
+                                         std::size_t pairs) {
+    analysis::SequentialRule::Pairs result{make(name, 1e-3, change, pairs), screening};
     for (std::size_t i = 0; i < pairs; ++i) {
       result.pairs.baseline[i] *= 1.0 + kOffset * normal_(random_);
       result.pairs.candidate[i] *= 1.0 + kOffset * normal_(random_);
@@ -44,8 +44,10 @@ class NoisePairs {
   }
 
   /// `layers` layers of 0.1 ms, the first changed, and their sums, each process with an offset.
-  analysis::PairedQuestion question(std::size_t layers, double change, std::size_t pairs = 10) {
-    analysis::PairedQuestion question;
+  analysis::PairedComparison::Question question(std::size_t layers,
+                                                double change,
+                                                std::size_t pairs = 10) {
+    analysis::PairedComparison::Question question;
     question.id = "q";
     question.end_to_end = analysis::PairedSamples{
         "end_to_end", std::vector<double>(pairs, 0.0), std::vector<double>(pairs, 0.0)};

@@ -11,7 +11,7 @@
 #include "harness/base/error.hpp"
 #include "harness/model/onnx/onnx_reader.hpp"
 #include "runners/engine/bench/verification.hpp"
-#include "runners/engine/exec/computed_constants.hpp"
+#include "runners/engine/exec/model_values.hpp"
 #include "tests/support/onnx_test_files.hpp"
 
 namespace plumb::test_support {

@@ -9,7 +9,7 @@
 #include <span>
 #include <stdexcept>
 
-#include "harness/base/hash64.hpp"
+#include "harness/base/digest.hpp"
 
 namespace plumb::test {
 namespace {

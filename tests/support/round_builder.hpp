@@ -51,7 +51,7 @@ class RoundBuilder {
     execution.memory = Bytes{1000};
     time(execution.row, seconds);
     for (std::size_t i = 0; i < layers.size(); ++i) {
-      results::ExecutedLayer& layer = execution.layers.emplace_back();
+      results::Execution::Layer& layer = execution.layers.emplace_back();
       layer.layers = {i};
       layer.key.text = layers[i].first;
       layer.seconds = noisy(layers[i].second);

@@ -17,7 +17,7 @@ inline results::StoredProfile stored_profile(const results::RunId& run,
   profile.model = "lenet, batch 1, f32";
   profile.mode = "fusion";
   profile.stack = "default";
-  profile.clock = results::SamplingClock::kCpuClock;
+  profile.clock = results::SampledProfile::Clock::kCpuClock;
   profile.refused = "cycles: no such file";
   profile.asked_rate = 1000.0;
   profile.rate = 997.1;
@@ -33,7 +33,7 @@ inline results::StoredProfile stored_profile(const results::RunId& run,
   profile.cells = {{0, 0, {{0, 40}, {2, 300}}}, {1, 1, {{1, 7}}}, {results::kNoStep, 2, {{2, 1}}}};
   profile.problems = {"'libx.so' has no symbols"};
   profile.processes = {2, 1};
-  results::CodeListing listing;
+  results::NamedProfile::Listing listing;
   listing.function = profile.functions[0];
   listing.step = "conv1+relu1";
   listing.samples = 340;

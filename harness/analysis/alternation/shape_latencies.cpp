@@ -11,23 +11,21 @@
 namespace plumb::analysis {
 namespace {
 
-using results::ShapeTurn;
-
 constexpr std::array<std::string_view, 2> kOrders{"in_turn", "drawn"};
 
 }  // namespace
 
-std::string_view to_text(AlternationOrder order) {
+std::string_view to_text(AlternationReport::Order order) {
   return enum_text(kOrders, order);
 }
 
-std::optional<AlternationOrder> parse_alternation_order(std::string_view text) {
-  return parse_enum<AlternationOrder>(kOrders, text);
+std::optional<AlternationReport::Order> parse_alternation_order(std::string_view text) {
+  return parse_enum<AlternationReport::Order>(kOrders, text);
 }
 
 std::vector<std::uint32_t> make_alternation(std::size_t shapes,
                                             std::size_t executions,
-                                            AlternationOrder order,
+                                            AlternationReport::Order order,
                                             std::uint64_t seed) {
   std::vector<std::uint32_t> sequence;
   for (std::uint32_t shape = 0; shape < shapes; ++shape) {
@@ -35,13 +33,13 @@ std::vector<std::uint32_t> make_alternation(std::size_t shapes,
   }
   std::mt19937_64 numbers(seed);
   for (std::size_t i = 0; i < 2 * shapes * executions; ++i) {
-    const std::uint64_t next = order == AlternationOrder::kDrawn ? numbers() : i / 2;
+    const std::uint64_t next = order == AlternationReport::Order::kDrawn ? numbers() : i / 2;
     sequence.push_back(static_cast<std::uint32_t>(next % shapes));
   }
   return sequence;
 }
 
-std::optional<measure::MeasuredTime> ShapeLatencies::change() const {
+std::optional<measure::MeasuredTime> AlternationReport::Shape::change() const {
   if (steady.n == 0 || changed.n == 0) {
     return std::nullopt;
   }
@@ -64,10 +62,11 @@ std::vector<ShapeTimes> sort_alternation(std::size_t shapes,
   for (std::size_t i = 0; i < sequence.size(); ++i) {
     ShapeTimes& shape = times.at(sequence[i]);
     if (shape.empty()) {
-      shape[ShapeTurn::kFirst].push_back(seconds[i]);
+      shape[results::SeriesName::Turn::kFirst].push_back(seconds[i]);
     } else if (i >= shapes * kOpeningExecutions) {
       const bool same = sequence[i - 1] == sequence[i];
-      shape[same ? ShapeTurn::kSteady : ShapeTurn::kChanged].push_back(seconds[i]);
+      shape[same ? results::SeriesName::Turn::kSteady : results::SeriesName::Turn::kChanged]
+          .push_back(seconds[i]);
     }
   }
   for (const ShapeTimes& shape : times) {
@@ -76,16 +75,16 @@ std::vector<ShapeTimes> sort_alternation(std::size_t shapes,
   return times;
 }
 
-std::vector<ShapeLatencies> summarize_alternation(std::span<const std::string> shapes,
-                                                  std::span<const std::uint32_t> sequence,
-                                                  std::span<const Seconds> seconds) {
+std::vector<AlternationReport::Shape> summarize_alternation(std::span<const std::string> shapes,
+                                                            std::span<const std::uint32_t> sequence,
+                                                            std::span<const Seconds> seconds) {
   std::vector<ShapeTimes> times = sort_alternation(shapes.size(), sequence, seconds);
-  std::vector<ShapeLatencies> latencies;
+  std::vector<AlternationReport::Shape> latencies;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     latencies.push_back({shapes[i],
-                         times[i][ShapeTurn::kFirst].front(),
-                         measure::summarize(times[i][ShapeTurn::kSteady]),
-                         measure::summarize(times[i][ShapeTurn::kChanged])});
+                         times[i][results::SeriesName::Turn::kFirst].front(),
+                         measure::summarize(times[i][results::SeriesName::Turn::kSteady]),
+                         measure::summarize(times[i][results::SeriesName::Turn::kChanged])});
   }
   return latencies;
 }

@@ -213,7 +213,9 @@ std::vector<PartitionStep> in_network(std::vector<PartitionStep> steps, const Re
 }
 
 /// Returns the bound along the critical path. It is complete if the partition is.
-Bound parallel_bound(results::BoundKind kind, PartitionMode mode, const ModelPartition& cover) {
+Bound parallel_bound(results::BoundKind kind,
+                     ModelPartition::Mode mode,
+                     const ModelPartition& cover) {
   Bound bound = make_bound(kind, to_text(mode), cover.critical);
   bound.complete = sum_steps(cover.steps).missing == 0;
   return bound;
@@ -233,13 +235,13 @@ ModelBounds compute_bounds(const ModelInstance& instance,
   if (std::optional<Bound> update = compute_update_bound(graph, results)) {
     model.bounds.push_back(std::move(*update));
   }
-  ModelPartition plain = partition_model(graph, results, PartitionMode::kPlain);
-  ModelPartition fusion = partition_model(graph, results, PartitionMode::kFusion);
+  ModelPartition plain = partition_model(graph, results, ModelPartition::Mode::kPlain);
+  ModelPartition fusion = partition_model(graph, results, ModelPartition::Mode::kFusion);
   // A run with only hot times has no basis for a prediction: no estimate is better than part of
   // one.
   const bool cold = results.has_cold_rows();
-  for (const auto& [mode, cover] :
-       {std::pair(PartitionMode::kFusion, &fusion), std::pair(PartitionMode::kPlain, &plain)}) {
+  for (const auto& [mode, cover] : {std::pair(ModelPartition::Mode::kFusion, &fusion),
+                                    std::pair(ModelPartition::Mode::kPlain, &plain)}) {
     model.bounds.push_back(make_bound(results::BoundKind::kLibrary, to_text(mode), cover->steps));
     model.bounds.push_back(parallel_bound(results::BoundKind::kLibraryParallel, mode, *cover));
     if (cold) {
@@ -251,7 +253,7 @@ ModelBounds compute_bounds(const ModelInstance& instance,
   }
   model.bounds.push_back(make_bound(results::BoundKind::kBenanzaSequential, "plain", plain.steps));
   model.bounds.push_back(
-      parallel_bound(results::BoundKind::kBenanzaParallel, PartitionMode::kPlain, plain));
+      parallel_bound(results::BoundKind::kBenanzaParallel, ModelPartition::Mode::kPlain, plain));
 
   model.cover = std::move(fusion.steps);
   model.plain_critical_steps = std::move(plain.critical);
@@ -337,8 +339,8 @@ std::optional<Seconds> library_bound(const ModelBounds& model, const results::Ex
       mode.fusion ? "fusion" : "plain");
 }
 
-ModeSummary mode_summary(const ModelBounds& model, const std::string& name) {
-  ModeSummary mode;
+ModelSummary::Mode mode_summary(const ModelBounds& model, const std::string& name) {
+  ModelSummary::Mode mode;
   mode.mode = name;
   mode.bound = library_bound(model, results::execution_mode_from(name));
   mode.predicted = complete_time(model, results::BoundKind::kPredicted, name);
@@ -353,12 +355,12 @@ ModeSummary mode_summary(const ModelBounds& model, const std::string& name) {
 
 }  // namespace
 
-std::optional<Seconds> ModeSummary::measured() const {
+std::optional<Seconds> ModelSummary::Mode::measured() const {
   return execution != nullptr && execution->samples > 0 ? std::optional(execution->median)
                                                         : std::nullopt;
 }
 
-std::optional<double> ModeSummary::gap() const {
+std::optional<double> ModelSummary::Mode::gap() const {
   const std::optional<Seconds> time = measured();
   return time && bound && *bound > Seconds{} ? std::optional(*time / *bound) : std::nullopt;
 }
@@ -375,12 +377,12 @@ ModelSummary summarize(const ModelBounds& model) {
     summary.modes.push_back(mode_summary(model, name));
   }
   const auto chosen =
-      std::find_if(summary.modes.begin(), summary.modes.end(), [](const ModeSummary& mode) {
+      std::find_if(summary.modes.begin(), summary.modes.end(), [](const ModelSummary::Mode& mode) {
         return mode.execution != nullptr && mode.execution->library_choice;
       });
   summary.now = (chosen != summary.modes.end() ? *chosen : summary.modes.front()).measured();
   std::optional<Seconds> least = summary.now;
-  for (const ModeSummary& mode : summary.modes) {
+  for (const ModelSummary::Mode& mode : summary.modes) {
     const std::optional<Seconds> time = mode.measured();
     if (time && results::execution_mode_from(mode.mode).has_own_layers() &&
         (!least || *time < *least)) {

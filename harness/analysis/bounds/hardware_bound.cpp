@@ -8,7 +8,7 @@
 #include "harness/base/error.hpp"
 #include "harness/model/key/layer_cost.hpp"
 #include "harness/model/key/layer_spec.hpp"
-#include "harness/model/key/product_kind.hpp"
+#include "harness/model/key/operator_families.hpp"
 #include "harness/model/key/tensor.hpp"
 
 namespace plumb::analysis {
@@ -41,7 +41,8 @@ ProductKind product_kind(const model::LayerSpec& spec, const model::LayerCost& c
     case model::DataType::kF16:
       return ProductKind::kF16;
     default:
-      return spec.math == model::MathClass::kTf32 ? ProductKind::kTf32 : ProductKind::kF32;
+      return spec.math == model::LayerSpec::MathClass::kTf32 ? ProductKind::kTf32
+                                                             : ProductKind::kF32;
   }
 }
 

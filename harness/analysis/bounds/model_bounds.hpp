@@ -2,39 +2,87 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "harness/analysis/bounds/model_instance.hpp"
 #include "harness/analysis/bounds/result_set.hpp"
 #include "harness/base/units.hpp"
 #include "harness/loadgen/load_settings.hpp"
 #include "harness/measure/sample_summary.hpp"
 #include "harness/model/graph/graph.hpp"
 #include "harness/model/key/layer_spec.hpp"
+#include "harness/results/execution.hpp"
 #include "harness/results/measurement.hpp"
+#include "harness/results/paired_round.hpp"
+#include "harness/results/run.hpp"
 #include "harness/results/scenario_result.hpp"
 #include "harness/results/series/series_name.hpp"
 
 namespace plumb::analysis {
 
-/// Time of a layer inside an executed model, beside that of the same variant alone.
-struct LayerInModel {
-  std::string name;
-  model::LayerKey key;
-  std::string variant;
-  Seconds inside{};  ///< in the passes that time each step by itself
-  Seconds alone{};   ///< its own row in this run: activations refreshed, weights cold
+/// Identity of one analysed instance of a model. Results of different instances are never mixed.
+struct ModelInstance {
+  std::string model;
+  std::int64_t batch = 1;
+  std::string dtype = "f32";
+  std::map<std::string, std::int64_t> dims = {};  ///< its other axes by name: sequence, image…
+  std::string training = {};  ///< of a step, as rewrite::parse_step_choice() reads it; empty:
+                              ///< inference
+
+  auto operator<=>(const ModelInstance&) const = default;
 };
+
+/// Returns the model's name, and of a step of training also its optimiser.
+[[nodiscard]] std::string full_name(const ModelInstance& instance);
+
+/// Returns what a step of training leaves as it is, and its loss where one was asked for. Empty:
+/// neither.
+[[nodiscard]] std::string step_note(const ModelInstance& instance);
+
+/// Returns how many samples one execution takes in: those of all micro-batches of a step.
+[[nodiscard]] std::int64_t samples_of_step(const ModelInstance& instance);
+
+/// Returns the memory that a step of training may take. Absent: there is no cap.
+[[nodiscard]] std::optional<Bytes> memory_cap_of(const ModelInstance& instance);
+
+/// Returns an instance on one line: with the separator ", ", "bert-base, batch 1, f32, sequence
+/// 128", and of a step of training also "training by sgd".
+[[nodiscard]] std::string to_text(const ModelInstance& instance, std::string_view separator);
+
+/// Returns the subject of an instance's derived records:
+/// "bert-base|1|f32|sequence=128|training=sgd".
+[[nodiscard]] std::string subject_of(const ModelInstance& instance);
+/// Parses what subject_of() wrote. Absent: the text is no subject.
+[[nodiscard]] std::optional<ModelInstance> parse_subject(std::string_view subject);
 
 /// Times of one mode of a model end to end, over the processes that executed it. The harness
 /// overhead is subtracted.
 struct ExecutionTime {
+  /// Step of an executed plan with its price.
+  struct PricedStep {
+    std::vector<model::LayerId> layers;  ///< of the model's graph; none: reorders of the outputs
+    model::LayerKey key;
+    std::string variant;
+    Seconds seconds{};  ///< reorders of its operands included
+  };
+
+  /// Time of a layer inside an executed model, beside that of the same variant alone.
+  struct Layer {
+    std::string name;
+    model::LayerKey key;
+    std::string variant;
+    Seconds inside{};  ///< in the passes that time each step by itself
+    Seconds alone{};   ///< its own row in this run: activations refreshed, weights cold
+  };
+
   std::string mode;
   loadgen::ScenarioName scenario = loadgen::ScenarioName::kSingleStream;
-  std::optional<results::ShapeTurn> turn = {};  ///< among other shapes; absent: it was alone
+  std::optional<results::SeriesName::Turn> turn = {};  ///< among other shapes; absent: it was alone
   bool library_choice = false;  ///< how the library executes a model when it is asked for nothing
   results::Outcome outcome;
   Seconds median{};
@@ -46,11 +94,11 @@ struct ExecutionTime {
   bool disturbed = false;            ///< in every process
   Bytes memory;
   std::int64_t reorders = 0;
-  std::string output_hash;                ///< of the output's bytes; empty if not computed
-  std::optional<double> maximum_error;    ///< against the plain result; absent: nothing compared
-  std::vector<LayerInModel> differences;  ///< where layers take another time inside than alone
-  results::Readings readings = {};        ///< of the device, over these processes
-  results::Attributes attributes = {};    ///< what the backend says of how it executed the model
+  std::string output_hash;              ///< of the output's bytes; empty if not computed
+  std::optional<double> maximum_error;  ///< against the plain result; absent: nothing compared
+  std::vector<Layer> differences;       ///< where layers take another time inside than alone
+  results::Readings readings = {};      ///< of the device, over these processes
+  results::Attributes attributes = {};  ///< what the backend says of how it executed the model
 };
 
 /// One bound or estimate.
@@ -127,5 +175,37 @@ struct ModelBounds {
 
 /// Returns the findings and the disturbances of a model.
 [[nodiscard]] std::vector<std::string> all_findings(const ModelBounds& model);
+
+/// Controls of the hosts of one run, by name. Absent: that host measured none.
+using HostControls = std::map<std::string, std::optional<results::Controls>>;
+
+/// Largest difference between the products of two hosts that count as equally fast. Copies may
+/// differ by twice that, as in rounds.
+inline constexpr double kHostLimit = 0.02;
+
+/// Returns why times of these hosts cannot be added up. Empty: there is one host, or the controls
+/// of all agree. Pure.
+[[nodiscard]] std::string host_disagreement(const std::set<std::string>& hosts,
+                                            const HostControls& controls);
+
+/// Marks the bounds of a model incomplete, and says why, if its times come from hosts that
+/// disagree. `hosts` are those of its rows and executions.
+void require_like_hosts(const std::set<std::string>& hosts,
+                        const HostControls& controls,
+                        ModelBounds& model);
+
+/// Executions of a run, by subject_of() the model.
+using ModelExecutions = std::map<std::string, std::vector<results::Execution>>;
+
+/// Returns the fastest pace of the host in a run's rows and executions, in seconds. Absent: none
+/// was measured.
+[[nodiscard]] std::optional<double> fastest_pace(std::span<const results::StoredMeasurement> rows,
+                                                 const ModelExecutions& executions);
+
+/// Marks rows and executions as disturbed whose pace is slower than kSlowPace times `fastest`, in
+/// seconds. A process that a neighbour slows down from its start cannot notice it; its run can.
+void mark_slow_host(double fastest,
+                    std::span<results::StoredMeasurement> rows,
+                    ModelExecutions& executions);
 
 }  // namespace plumb::analysis

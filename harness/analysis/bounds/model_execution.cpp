@@ -17,11 +17,11 @@ namespace {
 
 /// Returns whether a layer only gives its operand's bytes other extents, or stands for the reorders
 /// of the outputs.
-bool costs_nothing(const results::ExecutedLayer& layer) {
+bool costs_nothing(const results::Execution::Layer& layer) {
   return layer.layers.empty() || layer.key.text.find(":view;") != std::string::npos;
 }
 
-std::optional<KeyTime> alone(const results::ExecutedLayer& layer, const ResultSet& results) {
+std::optional<KeyTime> alone(const results::Execution::Layer& layer, const ResultSet& results) {
   std::optional<KeyTime> time =
       results.of_variant(layer.key, layer.variant, results::CacheMode::kWeights);
   if (!time) {
@@ -53,7 +53,7 @@ std::optional<Bound> estimate_of_plan(const results::Execution& execution,
   }
   std::vector<PartitionStep> steps;
   Seconds reorders{};
-  for (const results::ExecutedLayer& layer : execution.layers) {
+  for (const results::Execution::Layer& layer : execution.layers) {
     reorders += layer.reorder;
     if (!costs_nothing(layer)) {
       steps.push_back({layer.layers, {}, layer.key, alone(layer, results), false});
@@ -70,14 +70,14 @@ std::optional<Bound> estimate_of_plan(const results::Execution& execution,
   return estimate;
 }
 
-std::vector<PricedStep> priced_steps(const results::Execution& execution,
-                                     const ResultSet& results) {
+std::vector<ExecutionTime::PricedStep> priced_steps(const results::Execution& execution,
+                                                    const ResultSet& results) {
   if (results::execution_mode_from(execution.mode).has_branches()) {
     return {};
   }
-  std::vector<PricedStep> steps;
-  for (const results::ExecutedLayer& layer : execution.layers) {
-    PricedStep step{layer.layers, layer.key, layer.variant, layer.reorder};
+  std::vector<ExecutionTime::PricedStep> steps;
+  for (const results::Execution::Layer& layer : execution.layers) {
+    ExecutionTime::PricedStep step{layer.layers, layer.key, layer.variant, layer.reorder};
     if (execution.in_context) {
       if (!layer.in_context) {
         return {};
@@ -95,12 +95,12 @@ std::vector<PricedStep> priced_steps(const results::Execution& execution,
   return steps;
 }
 
-std::vector<LayerInModel> largest_differences(const results::Execution& execution,
-                                              const model::Graph& graph,
-                                              const ResultSet& results,
-                                              std::size_t most) {
-  std::vector<LayerInModel> layers;
-  for (const results::ExecutedLayer& layer : execution.layers) {
+std::vector<ExecutionTime::Layer> largest_differences(const results::Execution& execution,
+                                                      const model::Graph& graph,
+                                                      const ResultSet& results,
+                                                      std::size_t most) {
+  std::vector<ExecutionTime::Layer> layers;
+  for (const results::Execution::Layer& layer : execution.layers) {
     const bool known = std::all_of(layer.layers.begin(),
                                    layer.layers.end(),
                                    [&](model::LayerId id) { return id < graph.layers.size(); });
@@ -190,7 +190,7 @@ void add_alternation(ExecutionTime time, ModelBounds& model) {
                                          time.outcome.reason));
   }
   // All turns of a process are of one block.
-  if (time.disturbed && time.turn == results::ShapeTurn::kFirst) {
+  if (time.disturbed && time.turn == results::SeriesName::Turn::kFirst) {
     model.disturbances.push_back(fmt::format(
         "the execution among its other shapes ({}) was disturbed: run again when the host is quiet",
         time.mode));
@@ -280,10 +280,10 @@ std::vector<results::ScenarioResult> newest_loads(std::span<const results::Scena
 void add_loads(std::span<const results::ScenarioResult> loads, ModelBounds& model) {
   model.loads = newest_loads(loads);
   for (const results::ScenarioResult& load : model.loads) {
-    const results::LoadVerdict verdict = judge_load(load);
+    const results::ScenarioResult::Verdict verdict = judge_load(load);
     for (const std::string& reason : results::list_reasons(load)) {
       model.findings.push_back(
-          verdict == results::LoadVerdict::kNotExecuted
+          verdict == results::ScenarioResult::Verdict::kNotExecuted
               ? fmt::format("scenario {} ({}) was not executed: {}: {}",
                             to_text(load.scenario),
                             load.mode,

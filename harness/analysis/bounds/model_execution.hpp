@@ -24,25 +24,18 @@ namespace plumb::analysis {
 [[nodiscard]] std::optional<Bound> estimate_of_plan(const results::Execution& execution,
                                                     const ResultSet& results);
 
-/// Step of an executed plan with its price.
-struct PricedStep {
-  std::vector<model::LayerId> layers;  ///< of the model's graph; none: reorders of the outputs
-  model::LayerKey key;
-  std::string variant;
-  Seconds seconds{};  ///< reorders of its operands included
-};
-
 /// Returns the steps that estimate_of_plan() adds up. Empty: a step has no price of its own, or the
 /// estimate is no sum (parallel branches).
-[[nodiscard]] std::vector<PricedStep> priced_steps(const results::Execution& execution,
-                                                   const ResultSet& results);
+[[nodiscard]] std::vector<ExecutionTime::PricedStep> priced_steps(
+    const results::Execution& execution, const ResultSet& results);
 
 /// Lists the layers of an execution that have a row of their own in this run. The largest
 /// difference between inside and alone comes first; at most `most` are listed.
-[[nodiscard]] std::vector<LayerInModel> largest_differences(const results::Execution& execution,
-                                                            const model::Graph& graph,
-                                                            const ResultSet& results,
-                                                            std::size_t most);
+[[nodiscard]] std::vector<ExecutionTime::Layer> largest_differences(
+    const results::Execution& execution,
+    const model::Graph& graph,
+    const ResultSet& results,
+    std::size_t most);
 
 /// Returns the time of one mode over its processes.
 [[nodiscard]] ExecutionTime execution_time(const ReplicatedExecution& execution);

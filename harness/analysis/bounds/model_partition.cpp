@@ -9,7 +9,6 @@
 #include <set>
 #include <utility>
 
-#include "harness/analysis/bounds/partition.hpp"
 #include "harness/rewrite/rewrite.hpp"
 
 namespace plumb::analysis {
@@ -17,7 +16,7 @@ namespace {
 
 std::vector<PartitionStep> possible_steps(const model::Graph& graph,
                                           const ResultSet& results,
-                                          PartitionMode mode,
+                                          ModelPartition::Mode mode,
                                           std::string_view family) {
   std::vector<PartitionStep> steps;
   for (model::LayerId id = 0; id < graph.layers.size(); ++id) {
@@ -29,7 +28,7 @@ std::vector<PartitionStep> possible_steps(const model::Graph& graph,
       steps.push_back({{id}, {}, layer.key, std::nullopt, false});
     }
   }
-  if (mode == PartitionMode::kPlain) {
+  if (mode == ModelPartition::Mode::kPlain) {
     return steps;
   }
   for (rewrite::Match& match : rewrite::matches(graph, family)) {
@@ -53,23 +52,23 @@ struct RowUse {
 
 }  // namespace
 
-std::string_view to_text(PartitionMode mode) {
-  return mode == PartitionMode::kPlain ? "plain" : "fusion";
+std::string_view to_text(ModelPartition::Mode mode) {
+  return mode == ModelPartition::Mode::kPlain ? "plain" : "fusion";
 }
 
 ModelPartition partition_model(const model::Graph& graph,
                                const ResultSet& results,
-                               PartitionMode mode,
+                               ModelPartition::Mode mode,
                                std::string_view family) {
   const std::vector<PartitionStep> steps = possible_steps(graph, results, mode, family);
-  std::vector<PartitionOption> options;
+  std::vector<ModelPartition::Cover::Option> options;
   options.reserve(steps.size());
   for (const PartitionStep& step : steps) {
     options.push_back(
         {step.layers, step.time ? std::optional(step.time->time.median) : std::nullopt});
   }
-  const Partition cover = cheapest_partition(graph.layers.size(), options);
-  const CriticalPath path = shortest_critical_path(graph, options, cover);
+  const ModelPartition::Cover cover = cheapest_partition(graph.layers.size(), options);
+  const ModelPartition::Cover::CriticalPath path = shortest_critical_path(graph, options, cover);
 
   ModelPartition result;
   result.optimal = cover.optimal;
@@ -90,8 +89,8 @@ ModelPartition partition_model(const model::Graph& graph,
   return result;
 }
 
-StepSum sum_steps(const std::vector<PartitionStep>& steps) {
-  StepSum sum;
+ModelPartition::Priced::Sum sum_steps(const std::vector<PartitionStep>& steps) {
+  ModelPartition::Priced::Sum sum;
   std::map<results::RowId, RowUse> uses;
   for (const PartitionStep& step : steps) {
     if (!step.time) {
@@ -125,7 +124,7 @@ StepSum sum_steps(const std::vector<PartitionStep>& steps) {
 Bound make_bound(results::BoundKind kind,
                  std::string_view mode,
                  const std::vector<PartitionStep>& steps) {
-  StepSum sum = sum_steps(steps);
+  ModelPartition::Priced::Sum sum = sum_steps(steps);
   Bound bound;
   bound.kind = kind;
   bound.mode = mode;
@@ -163,11 +162,11 @@ std::string find_reason(const model::Layer& layer, const ResultSet& results) {
   return "not measured in this run";
 }
 
-PricedPartition priced_partition(const model::Graph& graph,
-                                 const ResultSet& results,
-                                 std::vector<PartitionStep> steps,
-                                 std::string_view precision) {
-  PricedPartition priced;
+ModelPartition::Priced priced_partition(const model::Graph& graph,
+                                        const ResultSet& results,
+                                        std::vector<PartitionStep> steps,
+                                        std::string_view precision) {
+  ModelPartition::Priced priced;
   priced.steps = std::move(steps);
   priced.sum = sum_steps(priced.steps);
   const auto first = std::find_if(priced.steps.begin(),

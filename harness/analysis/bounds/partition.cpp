@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/bounds/partition.hpp"
-
 #include <algorithm>
 #include <limits>
 #include <map>
 #include <optional>
 #include <utility>
 
+#include "harness/analysis/bounds/model_partition.hpp"
 #include "harness/base/error.hpp"
-#include "harness/rewrite/value_uses.hpp"
+#include "harness/rewrite/match.hpp"
 
 namespace plumb::analysis {
 namespace {
@@ -40,12 +39,12 @@ using States = std::map<std::vector<model::LayerId>, Partial>;
 /// Solver for the layers of one group, by dynamic programming over them in order.
 class GroupPartition {
  public:
-  GroupPartition(std::span<const PartitionOption> options,
+  GroupPartition(std::span<const ModelPartition::Cover::Option> options,
                  const std::vector<std::vector<std::size_t>>& by_first)
       : options_(options), by_first_(by_first) {}
 
   /// Adds the options chosen for these layers (ascending) to `cover`.
-  void solve(const std::vector<model::LayerId>& layers, Partition& cover) {
+  void solve(const std::vector<model::LayerId>& layers, ModelPartition::Cover& cover) {
     States states{{{}, {}}};
     for (const model::LayerId layer : layers) {
       States next;
@@ -75,7 +74,7 @@ class GroupPartition {
       return;
     }
     for (const std::size_t index : by_first_[layer]) {
-      const PartitionOption& option = options_[index];
+      const ModelPartition::Cover::Option& option = options_[index];
       std::vector<model::LayerId> rest(option.layers.begin() + 1, option.layers.end());
       std::vector<model::LayerId> both;
       std::set_union(
@@ -118,28 +117,29 @@ class GroupPartition {
     });
   }
 
-  std::span<const PartitionOption> options_;
+  std::span<const ModelPartition::Cover::Option> options_;
   const std::vector<std::vector<std::size_t>>& by_first_;
   std::vector<Decision> decisions_;
 };
 
 }  // namespace
 
-Partition cheapest_partition(std::size_t layers, std::span<const PartitionOption> all) {
+ModelPartition::Cover cheapest_partition(std::size_t layers,
+                                         std::span<const ModelPartition::Cover::Option> all) {
   std::vector<bool> coverable(layers, false);
-  for (const PartitionOption& option : all) {
+  for (const ModelPartition::Cover::Option& option : all) {
     if (option.layers.size() == 1) {
       coverable[option.layers.front()] = true;
     }
   }
-  std::vector<PartitionOption> options(all.begin(), all.end());  // without views
-  for (PartitionOption& option : options) {
+  std::vector<ModelPartition::Cover::Option> options(all.begin(), all.end());  // without views
+  for (ModelPartition::Cover::Option& option : options) {
     std::erase_if(option.layers, [&](model::LayerId layer) { return !coverable[layer]; });
   }
   std::vector<std::vector<std::size_t>> by_first(layers);
-  LayerGroups groups(layers);
+  ModelPartition::Cover::LayerGroups groups(layers);
   for (std::size_t i = 0; i < options.size(); ++i) {
-    const PartitionOption& option = options[i];
+    const ModelPartition::Cover::Option& option = options[i];
     if (all[i].layers.size() > 1 && !option.seconds) {
       continue;
     }
@@ -158,7 +158,7 @@ Partition cheapest_partition(std::size_t layers, std::span<const PartitionOption
       return options[left].layers.size() < options[right].layers.size();
     });
   }
-  Partition cover;
+  ModelPartition::Cover cover;
   for (const auto& [root, group] : members) {
     GroupPartition(options, by_first).solve(group, cover);
   }
@@ -238,9 +238,10 @@ std::vector<model::LayerId> sinks(const model::Graph& graph) {
 
 }  // namespace
 
-CriticalPath shortest_critical_path(const model::Graph& graph,
-                                    std::span<const PartitionOption> options,
-                                    const Partition& cover) {
+ModelPartition::Cover::CriticalPath shortest_critical_path(
+    const model::Graph& graph,
+    std::span<const ModelPartition::Cover::Option> options,
+    const ModelPartition::Cover& cover) {
   std::vector<bool> free(options.size(), false);
   for (const std::size_t index : cover.chosen) {
     free[index] = true;
@@ -265,7 +266,7 @@ CriticalPath shortest_critical_path(const model::Graph& graph,
       pass(layer);
     }
     for (const std::size_t index : by_last[layer]) {
-      const PartitionOption& option = options[index];
+      const ModelPartition::Cover::Option& option = options[index];
       // Unmeasured options cost nothing, so the path with the fewest measurements would be the
       // shortest.
       if (!option.seconds && !free[index]) {
@@ -291,7 +292,7 @@ CriticalPath shortest_critical_path(const model::Graph& graph,
       }
     }
   }
-  CriticalPath path;
+  ModelPartition::Cover::CriticalPath path;
   std::optional<model::LayerId> at;
   for (const model::LayerId sink : ends) {
     if (!at || finishes[sink].seconds > finishes[*at].seconds) {

@@ -27,7 +27,7 @@ double test_sides(MetricComparison& metric,
                   std::span<const double> before,
                   std::span<const double> after,
                   double alpha,
-                  const KnownNoise& known) {
+                  const ProcessDeviation::KnownNoise& known) {
   const stats::TrimmedMean left =
       stats::moderated(stats::trimmed_mean({before.begin(), before.end()}), known.processes);
   const stats::TrimmedMean right =
@@ -69,16 +69,17 @@ double test_levels(MetricComparison& metric,
                    std::span<const double> before,
                    std::span<const double> after,
                    double alpha,
-                   const KnownNoise& known) {
+                   const ProcessDeviation::KnownNoise& known) {
   // The learned noise of runs includes their jumps between the levels, so it cannot judge one
   // level.
   constexpr double kGiven = 1e6;  // degrees of freedom of what is assumed
-  const KnownNoise of_level{known.processes, {LearnedNoise::kAssumed, kGiven, false}, {}};
-  metric.levels = LevelChange{std::exp(levels.low),
-                              std::exp(levels.high),
-                              levels.processes,
-                              levels.count(before),
-                              levels.count(after)};
+  const ProcessDeviation::KnownNoise of_level{
+      known.processes, {LearnedNoise::kAssumed, kGiven, false}, {}};
+  metric.levels = MetricComparison::Levels{std::exp(levels.low),
+                                           std::exp(levels.high),
+                                           levels.processes,
+                                           levels.count(before),
+                                           levels.count(after)};
   double least = stats::shares_p(metric.levels->baseline, metric.levels->candidate);
   double tests = 1.0;
   for (const bool high : {false, true}) {
@@ -175,7 +176,7 @@ double test_processes(MetricComparison& metric,
                       std::span<const double> before,
                       std::span<const double> after,
                       double alpha,
-                      const KnownNoise& known) {
+                      const ProcessDeviation::KnownNoise& known) {
   const double p = test_sides(metric, before, after, alpha, known);
   std::vector<std::vector<double>> runs(known.history.begin(), known.history.end());
   const std::vector<double> baseline(before.begin(), before.end());

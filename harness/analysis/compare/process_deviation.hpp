@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/analysis/compare/metric_test.hpp"
+#include "harness/analysis/compare/metric_comparison.hpp"
 #include "harness/measure/sample_summary.hpp"
 #include "harness/results/run.hpp"
 
@@ -16,6 +16,15 @@ namespace plumb::analysis {
 /// one variant in several processes: the one that raced it and the fresh one that confirmed it, or
 /// restarted ones.
 struct ProcessDeviation {
+  /// Knowledge about the noise of a metric other than its processes.
+  struct KnownNoise {
+    stats::TrimmedMean::Prior processes =
+        {};                             ///< of its scatter, from other metrics of the comparison
+    LearnedNoise::Deviation runs = {};  ///< noise between its runs
+    /// ln(time) of its processes in earlier runs, one vector per run.
+    std::span<const std::vector<double>> history = {};
+  };
+
   double relative = 0.0;  ///< standard deviation of one process's ln(time)
   std::size_t pairs = 0;  ///< of processes behind it; below eight, the assumed value holds
 };
@@ -43,14 +52,6 @@ inline constexpr std::size_t kMinProcesses = 3;
 [[nodiscard]] std::vector<double> process_log_times(
     std::span<const results::StoredMeasurement* const> rows, const std::string& variant);
 
-/// Knowledge about the noise of a metric other than its processes.
-struct KnownNoise {
-  stats::VariancePrior processes = {};  ///< of its scatter, from other metrics of the comparison
-  RunDeviation runs = {};               ///< noise between its runs
-  /// ln(time) of its processes in earlier runs, one vector per run.
-  std::span<const std::vector<double>> history = {};
-};
-
 /// Compares restarted processes of two sides, at least kMinProcesses each, by trimmed means. The
 /// error has Yuen's errors, moderated by the prior, and the deviation between runs once for each
 /// side. The degrees of freedom are those of Welch and Satterthwaite (Biometrika 34, 1947). Fills
@@ -64,6 +65,6 @@ double test_processes(MetricComparison& metric,
                       std::span<const double> before,
                       std::span<const double> after,
                       double alpha,
-                      const KnownNoise& known = {});
+                      const ProcessDeviation::KnownNoise& known = {});
 
 }  // namespace plumb::analysis

@@ -9,9 +9,8 @@
 #include <set>
 #include <utility>
 
-#include "harness/analysis/compare/model_attribution.hpp"
+#include "harness/analysis/compare/attribution.hpp"
 #include "harness/analysis/compare/model_comparison.hpp"
-#include "harness/analysis/compare/untimed_metrics.hpp"
 #include "harness/results/measurement.hpp"
 #include "harness/results/series/series_name.hpp"
 
@@ -23,7 +22,7 @@ constexpr double kSameSpeed = 0.02;  // fastest variant changed by less: the cho
 /// Noise and limits that the tests of all layers share.
 struct LayerNoise {
   ProcessDeviation deviation;
-  stats::VariancePrior prior;
+  stats::TrimmedMean::Prior prior;
   const CalibratedFloors& floors;
   const ComparisonLimits& limits;
 };
@@ -60,12 +59,12 @@ void mark_disturbed(MetricComparison& metric,
   }
 }
 
-std::vector<Cause> find_causes(const RunSide& baseline,
-                               const RunSide& candidate,
-                               const model::LayerKey& key,
-                               const KeyTime& before,
-                               const KeyTime& after) {
-  std::vector<Cause> causes;
+std::vector<MetricComparison::Cause> find_causes(const RunComparison::Side& baseline,
+                                                 const RunComparison::Side& candidate,
+                                                 const model::LayerKey& key,
+                                                 const KeyTime& before,
+                                                 const KeyTime& after) {
+  std::vector<MetricComparison::Cause> causes;
   const auto best_before = baseline.results.best(key, results::CacheMode::kNone);
   const auto best_after = candidate.results.best(key, results::CacheMode::kNone);
   const double served_delta = (after.time.median - before.time.median).count();
@@ -119,7 +118,9 @@ void set_ratio(MetricComparison& metric, const KeyTime& before, const KeyTime& a
 }
 
 /// Concludes about a layer that neither run has a time of.
-void judge_untimed(ComparedLayer& test, const RunSide& baseline, const RunSide& candidate) {
+void judge_untimed(RunComparison::Layer& test,
+                   const RunComparison::Side& baseline,
+                   const RunComparison::Side& candidate) {
   const model::LayerKey key{test.key};
   const auto before = baseline.results.failure(key);
   const auto after = candidate.results.failure(key);
@@ -134,8 +135,8 @@ void judge_untimed(ComparedLayer& test, const RunSide& baseline, const RunSide& 
 /// Compares one variant of each side by their processes, where there are enough. Otherwise it
 /// compares them by their intervals and the deviation between processes of the runs.
 void test_variant(MetricComparison& metric,
-                  const RunSide& baseline,
-                  const RunSide& candidate,
+                  const RunComparison::Side& baseline,
+                  const RunComparison::Side& candidate,
                   const model::LayerKey& key,
                   const KeyTime& before,
                   const KeyTime& after,
@@ -169,10 +170,10 @@ void test_variant(MetricComparison& metric,
 
 /// Compares the fastest variants, where one side's library does not choose its fastest. A lower
 /// bound may have got worse, though no user notices it yet.
-std::optional<ComparedLayer> test_capability(const RunSide& baseline,
-                                             const RunSide& candidate,
-                                             const model::LayerKey& key,
-                                             const LayerNoise& noise) {
+std::optional<RunComparison::Layer> test_capability(const RunComparison::Side& baseline,
+                                                    const RunComparison::Side& candidate,
+                                                    const model::LayerKey& key,
+                                                    const LayerNoise& noise) {
   const auto before = baseline.results.best(key, results::CacheMode::kNone);
   const auto after = candidate.results.best(key, results::CacheMode::kNone);
   if (!before || !after || before->time.median <= Seconds(0.0) ||
@@ -181,7 +182,7 @@ std::optional<ComparedLayer> test_capability(const RunSide& baseline,
        after->row == served_time(candidate.results, key)->row)) {
     return std::nullopt;
   }
-  ComparedLayer test;
+  RunComparison::Layer test;
   test.metric.series = results::capability_series(key.text);
   test.metric.kind = MetricKind::kCapability;
   test_variant(test.metric, baseline, candidate, key, *before, *after, noise);
@@ -194,11 +195,11 @@ std::optional<ComparedLayer> test_capability(const RunSide& baseline,
   return test;
 }
 
-ComparedLayer test_layer(const RunSide& baseline,
-                         const RunSide& candidate,
-                         const model::LayerKey& key,
-                         const LayerNoise& noise) {
-  ComparedLayer test;
+RunComparison::Layer test_layer(const RunComparison::Side& baseline,
+                                const RunComparison::Side& candidate,
+                                const model::LayerKey& key,
+                                const LayerNoise& noise) {
+  RunComparison::Layer test;
   test.metric.series = results::layer_series(key.text);
   test.metric.kind = MetricKind::kLayer;
   test.key = key.text;
@@ -243,11 +244,11 @@ ComparedLayer test_layer(const RunSide& baseline,
 }
 
 /// Returns a prior for the variance between processes, fitted to all layers.
-stats::VariancePrior fit_prior(const RunSide& baseline,
-                               const RunSide& candidate,
-                               const std::set<model::LayerKey>& keys) {
+stats::TrimmedMean::Prior fit_prior(const RunComparison::Side& baseline,
+                                    const RunComparison::Side& candidate,
+                                    const std::set<model::LayerKey>& keys) {
   std::vector<stats::TrimmedMean> samples;
-  for (const RunSide* const side : {&baseline, &candidate}) {
+  for (const RunComparison::Side* const side : {&baseline, &candidate}) {
     for (const model::LayerKey& key : keys) {
       if (const auto time = served_time(side->results, key)) {
         const std::vector<double> logs =
@@ -261,11 +262,11 @@ stats::VariancePrior fit_prior(const RunSide& baseline,
   return stats::variance_prior(samples);
 }
 
-std::vector<ComparedLayer> test_layers(const RunSide& baseline,
-                                       const RunSide& candidate,
-                                       const ProcessDeviation& deviation,
-                                       const CalibratedFloors& floors,
-                                       const ComparisonLimits& limits) {
+std::vector<RunComparison::Layer> test_layers(const RunComparison::Side& baseline,
+                                              const RunComparison::Side& candidate,
+                                              const ProcessDeviation& deviation,
+                                              const CalibratedFloors& floors,
+                                              const ComparisonLimits& limits) {
   std::set<model::LayerKey> keys;
   for (const ResultSet* results : {&baseline.results, &candidate.results}) {
     for (const results::StoredMeasurement& row : results->rows()) {
@@ -273,7 +274,7 @@ std::vector<ComparedLayer> test_layers(const RunSide& baseline,
     }
   }
   const LayerNoise noise{deviation, fit_prior(baseline, candidate, keys), floors, limits};
-  std::vector<ComparedLayer> tests;
+  std::vector<RunComparison::Layer> tests;
   for (const model::LayerKey& key : keys) {
     if (auto test = test_capability(baseline, candidate, key, noise)) {
       tests.push_back(std::move(*test));
@@ -299,7 +300,7 @@ void judge_together(std::span<MetricComparison* const> metrics, const Comparison
   const auto deciding = static_cast<double>(std::count_if(
       metrics.begin(), metrics.end(), [](const auto* metric) { return metric->decides; }));
   const bool two_parts = deciding > 0.0 && deciding < count;
-  std::vector<FamilyMember> family;
+  std::vector<MetricComparison::FamilyMember> family;
   for (MetricComparison* const metric : metrics) {
     const double members = metric->decides ? deciding : count - deciding;
     const bool layer =
@@ -316,30 +317,31 @@ void judge_together(std::span<MetricComparison* const> metrics, const Comparison
 
 }  // namespace
 
-RunComparison compare_runs(const RunSide& baseline,
-                           const RunSide& candidate,
+RunComparison compare_runs(const RunComparison::Side& baseline,
+                           const RunComparison::Side& candidate,
                            const CalibratedFloors& floors,
                            const ComparisonLimits& limits) {
   RunComparison result;
   result.deviation = joined(process_deviation(baseline.results.rows()),
                             process_deviation(candidate.results.rows()));
   std::vector<MetricComparison*> family;
-  std::vector<ModelChange> models =
+  std::vector<ModelRegression::Change> models =
       compare_models(baseline.models, candidate.models, result.deviation, floors, limits);
-  std::vector<ComparedLayer> layers =
+  std::vector<RunComparison::Layer> layers =
       test_layers(baseline, candidate, result.deviation, floors, limits);
-  for (ComparedLayer& layer : layers) {
+  for (RunComparison::Layer& layer : layers) {
     if (layer.not_compared) {
       result.not_compared.push_back(*std::move(layer.not_compared));
     }
   }
-  std::erase_if(layers, [](const ComparedLayer& layer) { return layer.not_compared.has_value(); });
+  std::erase_if(layers,
+                [](const RunComparison::Layer& layer) { return layer.not_compared.has_value(); });
   std::vector<MetricComparison*> all;
   all.reserve(models.size() + layers.size());
-  for (ModelChange& change : models) {
+  for (ModelRegression::Change& change : models) {
     all.push_back(&change.metric);
   }
-  for (ComparedLayer& layer : layers) {
+  for (RunComparison::Layer& layer : layers) {
     all.push_back(&layer.metric);
   }
   choose_what_decides(all);
@@ -347,16 +349,16 @@ RunComparison compare_runs(const RunSide& baseline,
     return metric->p.has_value();
   });
   judge_together(family, limits);
-  for (ComparedLayer& layer : layers) {
+  for (RunComparison::Layer& layer : layers) {
     if (!is_changed(layer.metric)) {
       layer.metric.causes.clear();
     }
   }
   result.findings = group_findings(baseline, layers);
-  for (ModelChange& change : models) {
+  for (ModelRegression::Change& change : models) {
     result.metrics.push_back(std::move(change.metric));
   }
-  for (ComparedLayer& layer : layers) {
+  for (RunComparison::Layer& layer : layers) {
     result.metrics.push_back(std::move(layer.metric));
   }
   for (MetricComparison& cost : compare_layer_costs(baseline.results, candidate.results, limits)) {

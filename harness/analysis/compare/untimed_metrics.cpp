@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/compare/untimed_metrics.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include <utility>
 
 #include "harness/analysis/bounds/result_set.hpp"
+#include "harness/analysis/compare/run_comparison.hpp"
 #include "harness/results/series/series_name.hpp"
 
 namespace plumb::analysis {
@@ -248,7 +247,8 @@ std::optional<MetricComparison> judged(const std::optional<Output>& before,
         fmt::format("the {} has no hash of this output", before ? "candidate" : "baseline");
     return metric;
   }
-  metric.output = OutputChange{before->hashes == after->hashes, before->error, after->error};
+  metric.output =
+      MetricComparison::Output{before->hashes == after->hashes, before->error, after->error};
   const std::string errors =
       fmt::format("maximum error {} → {}", error_text(before->error), error_text(after->error));
   if (before->wrong || after->wrong) {
@@ -316,7 +316,7 @@ std::vector<MetricComparison> compare_model_outputs(std::span<const ModelBounds>
                   judged(model_output(one),
                          model_output(other),
                          results::model_series(
-                             model, results::SeriesKind::kAccuracy, one.mode, one.scenario),
+                             model, results::SeriesName::Kind::kAccuracy, one.mode, one.scenario),
                          model)) {
             metrics.push_back(std::move(*metric));
           }

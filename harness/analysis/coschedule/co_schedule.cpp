@@ -70,7 +70,7 @@ std::vector<std::vector<std::size_t>> step_needs(const model::Graph& graph,
   return needs;
 }
 
-void ThreadScaling::add(std::size_t threads, std::vector<results::StoredMeasurement> rows) {
+void CoSchedule::Scaling::add(std::size_t threads, std::vector<results::StoredMeasurement> rows) {
   if (threads > 0 && threads < processors_ && !rows.empty() && by_threads_.size() < kMaxCounts) {
     by_threads_.try_emplace(threads, std::move(rows));
   }
@@ -87,14 +87,14 @@ struct ScaledTime {
 /// Steps of a partition as tasks. A choice of a task is a time of the step.
 struct ScaledSteps {
   std::vector<std::vector<ScaledTime>> times;  ///< by step, as the tasks' choices
-  std::vector<rewrite::ParallelTask> tasks;
+  std::vector<rewrite::WavefrontSchedule::Task> tasks;
   std::set<std::size_t> lacking;  ///< thread counts with which some step has no time
   std::size_t unmeasured = 0;     ///< steps without any time: they take none
 };
 
 ScaledSteps scale_steps(const model::Graph& graph,
                         const std::vector<PartitionStep>& steps,
-                        const ThreadScaling& scaling) {
+                        const CoSchedule::Scaling& scaling) {
   ScaledSteps scaled;
   const std::vector<std::vector<std::size_t>> needs = step_needs(graph, steps);
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -112,7 +112,7 @@ ScaledSteps scale_steps(const model::Graph& graph,
       times.clear();  // a bound of this run rests on this run's own time of every step
       ++scaled.unmeasured;
     }
-    rewrite::ParallelTask& task = scaled.tasks.emplace_back();
+    rewrite::WavefrontSchedule::Task& task = scaled.tasks.emplace_back();
     task.after = needs[i];
     for (const ScaledTime& time : times) {
       task.choices.push_back({time.threads, time.time.time.median.count()});
@@ -181,7 +181,7 @@ std::vector<std::string> list_lacks(const ScaledSteps& scaled) {
 }
 
 /// Steps in the order in which they start. What starts together is ordered by its end.
-std::vector<std::size_t> by_start(const std::vector<UnlimitedSchedule::Place>& places) {
+std::vector<std::size_t> by_start(const std::vector<CoSchedule::Unlimited::Place>& places) {
   std::vector<std::size_t> order(places.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t one, std::size_t other) {
@@ -195,7 +195,7 @@ std::vector<std::size_t> by_start(const std::vector<UnlimitedSchedule::Place>& p
 std::size_t choose_lanes(std::span<const PartitionStep> steps,
                          const std::vector<std::vector<std::size_t>>& needs,
                          Seconds total,
-                         std::vector<UnlimitedSchedule::Place>& places) {
+                         std::vector<CoSchedule::Unlimited::Place>& places) {
   constexpr double kSlack = 1e-6;  // of the total: sums of equal times in another order
   std::vector<Seconds> busy_until;
   const auto is_free = [&](std::size_t lane, Seconds begin) {
@@ -225,8 +225,8 @@ std::size_t choose_lanes(std::span<const PartitionStep> steps,
 
 std::optional<CoSchedule> co_schedule(const model::Graph& graph,
                                       const ResultSet& results,
-                                      const ThreadScaling& scaling,
-                                      PartitionMode mode) {
+                                      const CoSchedule::Scaling& scaling,
+                                      ModelPartition::Mode mode) {
   if (!why_no_schedule(scaling).empty()) {
     return std::nullopt;
   }
@@ -236,7 +236,7 @@ std::optional<CoSchedule> co_schedule(const model::Graph& graph,
   result.steps = partition_model(graph, results, mode).steps;
   const ScaledSteps scaled = scale_steps(graph, result.steps, scaling);
 
-  const rewrite::ScheduleLimits limits =
+  const rewrite::WavefrontSchedule::Limits limits =
       rewrite::compute_schedule_limits(scaled.tasks, result.processors);
   const std::vector<PartitionStep> fastest = steps_with(result.steps, scaled, limits.fastest);
   std::vector<PartitionStep> path;
@@ -268,7 +268,7 @@ std::optional<CoSchedule> co_schedule(const model::Graph& graph,
   return result;
 }
 
-std::string why_no_schedule(const ThreadScaling& scaling) {
+std::string why_no_schedule(const CoSchedule::Scaling& scaling) {
   if (scaling.processors() < 2) {
     return "the run has one thread, so that nothing can run beside a step: run with --threads 2 or "
            "more";
@@ -281,15 +281,15 @@ std::string why_no_schedule(const ThreadScaling& scaling) {
              : std::string();
 }
 
-UnlimitedSchedule schedule_without_limits(std::span<const PartitionStep> steps,
-                                          const std::vector<std::vector<std::size_t>>& needs) {
+CoSchedule::Unlimited schedule_without_limits(std::span<const PartitionStep> steps,
+                                              const std::vector<std::vector<std::size_t>>& needs) {
   PLUMB_CHECK(needs.size() == steps.size());
-  UnlimitedSchedule schedule;
+  CoSchedule::Unlimited schedule;
   schedule.timed = std::any_of(
       steps.begin(), steps.end(), [](const PartitionStep& step) { return step.time.has_value(); });
   schedule.places.resize(steps.size());
   for (std::size_t step = 0; step < steps.size(); ++step) {
-    UnlimitedSchedule::Place& place = schedule.places[step];
+    CoSchedule::Unlimited::Place& place = schedule.places[step];
     for (const std::size_t need : needs[step]) {
       PLUMB_CHECK(need < step);
       place.begin = std::max(place.begin, schedule.places[need].end);

@@ -7,9 +7,13 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "harness/analysis/compare/environment_difference.hpp"
+#include "harness/analysis/bounds/bounds.hpp"
+#include "harness/analysis/bounds/result_set.hpp"
+#include "harness/analysis/compare/comparison_result.hpp"
+#include "harness/analysis/compare/metric_comparison.hpp"
 #include "harness/analysis/compare/run_comparison.hpp"
 #include "harness/base/timestamp.hpp"
 #include "harness/results/paired_round.hpp"
@@ -54,49 +58,67 @@ struct RunSeries {
 [[nodiscard]] std::vector<EnvironmentDifference> environment_changes(
     const results::Environment& before, const results::Environment& after);
 
-/// Identity of the machines that should be equally fast: equal hardware, measured alike.
-struct ControlClass {
-  std::string system;  ///< see system_id()
-  std::string backend;
-  std::string threads;
-  std::string method;
-
-  auto operator<=>(const ControlClass&) const = default;
-};
-[[nodiscard]] ControlClass control_class_of(const results::RunHeader& header);
-
-/// Controls of one host in one finished run.
-struct HostReading {
-  ControlClass of;
-  results::RunId run;
-  Timestamp started{};
-  std::optional<Timestamp> finished;
-  results::Controls controls;  ///< with the host's name; empty: the run does not say it
-};
-
 /// Newest readings of each host that count.
 inline constexpr std::size_t kReadingsOfHost = 10;
 /// Readings below which a class has no controls, and a host has no noise.
 inline constexpr std::size_t kMinReadings = 4;
 
-/// Controls of each class: the medians over the newest readings of its hosts.
-using ClassControls = std::map<ControlClass, results::Controls>;
-[[nodiscard]] ClassControls compute_class_controls(std::span<const HostReading> newest_first);
-
-/// Returns why a reading left its class: a control differs by more than kControlLimit allows.
-/// Empty: it is in its class, or the class has no controls. Pure.
-[[nodiscard]] std::string find_class_drift(const HostReading& reading,
-                                           const ClassControls& classes);
-
 /// Health of one host by its newest finished run that measured controls.
 struct HostHealth {
-  HostReading newest;
+  /// Identity of the machines that should be equally fast: equal hardware, measured alike.
+  struct Class {
+    std::string system;  ///< see system_id()
+    std::string backend;
+    std::string threads;
+    std::string method;
+
+    auto operator<=>(const Class&) const = default;
+  };
+
+  /// Controls of one host in one finished run.
+  struct Reading {
+    Class of;
+    results::RunId run;
+    Timestamp started{};
+    std::optional<Timestamp> finished;
+    results::Controls controls;  ///< with the host's name; empty: the run does not say it
+  };
+
+  Reading newest;
   std::optional<results::Controls> of_class;  ///< absent: the class has too few readings
   std::optional<double> noise;  ///< standard deviation of ln(product) over the newest readings
   std::string drift;            ///< see find_class_drift()
 };
+
+[[nodiscard]] HostHealth::Class control_class_of(const results::RunHeader& header);
+
+/// Controls of each class: the medians over the newest readings of its hosts.
+using ClassControls = std::map<HostHealth::Class, results::Controls>;
+
+[[nodiscard]] ClassControls compute_class_controls(
+    std::span<const HostHealth::Reading> newest_first);
+
+/// Returns why a reading left its class: a control differs by more than kControlLimit allows.
+/// Empty: it is in its class, or the class has no controls. Pure.
+[[nodiscard]] std::string find_class_drift(const HostHealth::Reading& reading,
+                                           const ClassControls& classes);
 /// Lists each host once, in order of class and name. Pure.
-[[nodiscard]] std::vector<HostHealth> compute_host_health(std::span<const HostReading> newest_first,
-                                                          const ClassControls& classes);
+[[nodiscard]] std::vector<HostHealth> compute_host_health(
+    std::span<const HostHealth::Reading> newest_first, const ClassControls& classes);
+
+/// Collects the times of a run's processes from its rows and its models' executions.
+[[nodiscard]] LearnedNoise::RunTimes collect_run_times(const ResultSet& results,
+                                                       std::span<const ModelBounds> models);
+
+/// Returns times as the store keeps them: JSON.
+[[nodiscard]] std::string to_json(const LearnedNoise::RunTimes& times);
+/// Parses what to_json() wrote. Throws Error{kUser} that names the field at fault.
+[[nodiscard]] LearnedNoise::RunTimes run_times_from_json(std::string_view json);
+
+/// Returns the index of the run in the middle of several. Runs are ordered by the mean of ln(time)
+/// over the models' series, or without models over the layers'. Only series that every run has
+/// count, and none of a model among its other shapes. Of an even number, it is the slower of the
+/// two in the middle. Needs at least one run. Pure.
+[[nodiscard]] std::size_t middle_run(std::span<const LearnedNoise::RunTimes> runs);
 
 }  // namespace plumb::analysis

@@ -10,7 +10,7 @@
 #include <tuple>
 #include <utility>
 
-#include "harness/analysis/compare/finding.hpp"
+#include "harness/analysis/compare/comparison_result.hpp"
 #include "harness/base/parsed_text.hpp"
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/results/run.hpp"
@@ -32,27 +32,28 @@ constexpr double kCameBack = 0.25;  // of a step, that a fixed level may keep
 constexpr std::array<std::string_view, kChangeStates.size()> kNames{
     "detected", "confirmed", "accepted", "invalid", "environment", "went_away", "fixed"};
 
-bool is_open_state(ChangeState state) {
-  return state == ChangeState::kDetected || state == ChangeState::kConfirmed;
+bool is_open_state(SeriesChange::State state) {
+  return state == SeriesChange::State::kDetected || state == SeriesChange::State::kConfirmed;
 }
 
-bool starts_segment(ChangeState state) {
-  return state == ChangeState::kAccepted || state == ChangeState::kEnvironment;
+bool starts_segment(SeriesChange::State state) {
+  return state == SeriesChange::State::kAccepted || state == SeriesChange::State::kEnvironment;
 }
 
 /// What the book says of one change, with its index in the history.
 struct Entry {
   std::size_t index = 0;
-  ChangeRecord record;  ///< the last one
+  SeriesChange::Record record;  ///< the last one
   std::string assignee;
   std::vector<SeriesChange::Note> notes;
   bool matched = false;
 };
 
 /// Returns what the book says of each run, in order of the runs.
-std::vector<Entry> list_entries(const SeriesHistory& history, std::span<const ChangeRecord> book) {
+std::vector<Entry> list_entries(const SuiteHistory::Series& history,
+                                std::span<const SeriesChange::Record> book) {
   std::map<results::RunId, Entry> last;
-  for (const ChangeRecord& record : book) {
+  for (const SeriesChange::Record& record : book) {
     if (record.series == history.id) {
       Entry& entry = last[record.run];
       entry.record = record;
@@ -94,11 +95,11 @@ Entry* find_entry(std::vector<Entry>& entries, const stats::ChangePoint& point) 
 /// Judgement of one series in progress.
 class Judgement {
  public:
-  Judgement(const SeriesHistory& history, std::span<const ChangeRecord> book)
+  Judgement(const SuiteHistory::Series& history, std::span<const SeriesChange::Record> book)
       : history_(history), entries_(list_entries(history, book)) {
     finding_.id = history.id;
     finding_.points = history.points.size();
-    for (const SeriesHistory::Point& point : history.points) {
+    for (const SuiteHistory::Series::Point& point : history.points) {
       values_.push_back(point.seconds);
     }
     for (const Entry& entry : entries_) {
@@ -156,12 +157,12 @@ class Judgement {
       change.assignee = entry->assignee;
       change.notes = entry->notes;
     }
-    if (entry == nullptr || change.state == ChangeState::kWentAway) {
-      change.state = ChangeState::kDetected;
+    if (entry == nullptr || change.state == SeriesChange::State::kWentAway) {
+      change.state = SeriesChange::State::kDetected;
       change.reason.clear();
       enter(change);
     }
-    change.early = change.state == ChangeState::kDetected && change.is_undecided() &&
+    change.early = change.state == SeriesChange::State::kDetected && change.is_undecided() &&
                    change.assignee.empty() && change.notes.empty() && !is_clear(point);
     finding_.changes.push_back(std::move(change));
   }
@@ -185,16 +186,16 @@ class Judgement {
   /// away.
   void take_unmatched() {
     for (const Entry& entry : entries_) {
-      const ChangeState state = entry.record.state;
+      const SeriesChange::State state = entry.record.state;
       if (entry.matched || (!is_open_state(state) && !starts_segment(state))) {
         continue;
       }
       SeriesChange change = change_at(entry.index, entry.record.before, entry.record.after);
-      change.state = starts_segment(state) ? state : ChangeState::kWentAway;
+      change.state = starts_segment(state) ? state : SeriesChange::State::kWentAway;
       change.reason = entry.record.reason;
       change.assignee = entry.assignee;
       change.notes = entry.notes;
-      if (change.state == ChangeState::kWentAway) {
+      if (change.state == SeriesChange::State::kWentAway) {
         enter(change);
       }
       finding_.changes.push_back(std::move(change));
@@ -207,7 +208,7 @@ class Judgement {
       const SeriesChange& last = finding_.changes.back();
       if (change.is_undecided() && last.confidence &&
           last.after <= change.before + kCameBack * (change.after - change.before)) {
-        change.state = ChangeState::kFixed;
+        change.state = SeriesChange::State::kFixed;
         change.early = false;
         enter(change);
       }
@@ -237,7 +238,7 @@ class Judgement {
         {history_.id, change.run, change.state, "", change.before, change.after});
   }
 
-  const SeriesHistory& history_;
+  const SuiteHistory::Series& history_;
   std::vector<Entry> entries_;
   std::vector<double> values_;
   std::vector<std::size_t> explained_;  // first runs of levels that a person explained
@@ -267,12 +268,12 @@ bool shows_clearly(std::span<const stats::ChangePoint> points,
   return dwell >= std::min(kMeanDwell, kDwellOfStep / (change.after / change.before - 1.0));
 }
 
-std::string_view to_text(ChangeState state) {
+std::string_view to_text(SeriesChange::State state) {
   return enum_text(kNames, state);
 }
 
-std::optional<ChangeState> parse_change_state(std::string_view text) {
-  return parse_enum<ChangeState>(kNames, text);
+std::optional<SeriesChange::State> parse_change_state(std::string_view text) {
+  return parse_enum<SeriesChange::State>(kNames, text);
 }
 
 bool SeriesChange::is_undecided() const {
@@ -287,8 +288,8 @@ std::string state_text(const SeriesChange& change) {
   return std::string(to_text(change.state)) + (change.early ? ", early" : "");
 }
 
-SeriesFinding judge_series(const SeriesHistory& history,
-                           std::span<const ChangeRecord> book,
+SeriesFinding judge_series(const SuiteHistory::Series& history,
+                           std::span<const SeriesChange::Record> book,
                            bool variance) {
   return Judgement(history, book).judge(variance);
 }
@@ -299,24 +300,24 @@ namespace {
 constexpr std::array<std::string_view, 6> kNoCause{
     "boot.", "stack.", "plumb.", "worker.", "label.", "method"};
 
-std::optional<CauseKind> cause_kind(const std::string& fact) {
+std::optional<OpenChange::Cause::Kind> cause_kind(const std::string& fact) {
   if (fact == "label.commit") {
-    return CauseKind::kCommit;
+    return OpenChange::Cause::Kind::kCommit;
   }
   if (fact.ends_with(".path") || std::any_of(kNoCause.begin(), kNoCause.end(), [&](auto begin) {
         return fact.starts_with(begin);
       })) {
     return std::nullopt;
   }
-  return results::is_of_stack(fact)   ? CauseKind::kLibrary
-         : fact.starts_with("driver") ? CauseKind::kDriver
-                                      : CauseKind::kMachine;
+  return results::is_of_stack(fact)   ? OpenChange::Cause::Kind::kLibrary
+         : fact.starts_with("driver") ? OpenChange::Cause::Kind::kDriver
+                                      : OpenChange::Cause::Kind::kMachine;
 }
 
 /// Identity of a cause. The value before is left out: a history may have missed some nights.
-using CauseId = std::tuple<CauseKind, std::string, std::string>;
+using CauseId = std::tuple<OpenChange::Cause::Kind, std::string, std::string>;
 
-CauseId id_of(const PossibleCause& cause) {
+CauseId id_of(const OpenChange::Cause& cause) {
   return {cause.kind, cause.fact, cause.after};
 }
 
@@ -344,18 +345,18 @@ double growth(const OpenChange& each) {
 }
 
 /// Fills in what a group's changes have in common.
-void conclude(ChangeGroup& group) {
-  std::map<CauseId, std::pair<PossibleCause, std::size_t>> counts;
+void conclude(OpenChange::Group& group) {
+  std::map<CauseId, std::pair<OpenChange::Cause, std::size_t>> counts;
   std::set<std::string> families;
   for (const OpenChange& each : group.changes) {
     families.insert(each.family);
-    for (const PossibleCause& cause : each.causes) {
+    for (const OpenChange::Cause& cause : each.causes) {
       auto& [first, count] = counts.try_emplace(id_of(cause), cause, std::size_t{0}).first->second;
       ++count;
     }
   }
   group.families.assign(families.begin(), families.end());
-  std::vector<std::pair<PossibleCause, std::size_t>> shared;
+  std::vector<std::pair<OpenChange::Cause, std::size_t>> shared;
   for (auto& [id, counted] : counts) {
     if (2 * counted.second > group.changes.size()) {
       shared.push_back(std::move(counted));
@@ -376,14 +377,14 @@ void conclude(ChangeGroup& group) {
 
 }  // namespace
 
-std::string_view to_text(CauseKind kind) {
+std::string_view to_text(OpenChange::Cause::Kind kind) {
   constexpr std::array<std::string_view, 4> kCauseNames{"commit", "library", "driver", "machine"};
   return kCauseNames.at(static_cast<std::size_t>(kind));
 }
 
-std::vector<PossibleCause> possible_causes(const results::Environment& before,
-                                           const results::Environment& after) {
-  std::vector<PossibleCause> causes;
+std::vector<OpenChange::Cause> possible_causes(const results::Environment& before,
+                                               const results::Environment& after) {
+  std::vector<OpenChange::Cause> causes;
   for (const EnvironmentDifference& difference : environment_changes(before, after)) {
     if (const auto kind = cause_kind(difference.name)) {
       causes.push_back({*kind, difference.name, difference.baseline, difference.candidate});
@@ -408,12 +409,12 @@ std::string kernel_family(const std::string& series, std::string_view variant) {
   return family.empty() ? op : op + " " + family;
 }
 
-std::vector<ChangeGroup> group_changes(std::vector<OpenChange> changes) {
+std::vector<OpenChange::Group> group_changes(std::vector<OpenChange> changes) {
   Sets sets(changes.size());
   std::map<CauseId, std::size_t> by_cause;
   std::map<std::pair<results::RunId, std::string>, std::size_t> by_family;
   for (std::size_t i = 0; i < changes.size(); ++i) {
-    for (const PossibleCause& cause : changes[i].causes) {
+    for (const OpenChange::Cause& cause : changes[i].causes) {
       sets.join(i, by_cause.try_emplace(id_of(cause), i).first->second);
     }
     if (changes[i].causes.empty()) {
@@ -421,21 +422,22 @@ std::vector<ChangeGroup> group_changes(std::vector<OpenChange> changes) {
                 by_family.try_emplace({changes[i].change.run, changes[i].family}, i).first->second);
     }
   }
-  std::map<std::size_t, ChangeGroup> groups;
+  std::map<std::size_t, OpenChange::Group> groups;
   for (std::size_t i = 0; i < changes.size(); ++i) {
     groups[sets.find(i)].changes.push_back(std::move(changes[i]));
   }
-  std::vector<ChangeGroup> result;
+  std::vector<OpenChange::Group> result;
   for (auto& [root, group] : groups) {
     conclude(group);
     result.push_back(std::move(group));
   }
-  std::stable_sort(
-      result.begin(), result.end(), [](const ChangeGroup& one, const ChangeGroup& other) {
-        return one.changes.size() != other.changes.size()
-                   ? one.changes.size() > other.changes.size()
-                   : growth(one.changes.front()) > growth(other.changes.front());
-      });
+  std::stable_sort(result.begin(),
+                   result.end(),
+                   [](const OpenChange::Group& one, const OpenChange::Group& other) {
+                     return one.changes.size() != other.changes.size()
+                                ? one.changes.size() > other.changes.size()
+                                : growth(one.changes.front()) > growth(other.changes.front());
+                   });
   return result;
 }
 

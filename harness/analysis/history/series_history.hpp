@@ -9,12 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/analysis/compare/environment_difference.hpp"
+#include "harness/analysis/compare/comparison_result.hpp"
 #include "harness/analysis/history/run_series.hpp"
 #include "harness/results/exclusion.hpp"
 #include "harness/results/run.hpp"
 #include "harness/stats/change_points.hpp"
-#include "harness/stats/series_change.hpp"
 
 namespace plumb::analysis {
 
@@ -36,68 +35,60 @@ inline constexpr std::size_t kMaxMove = 5;
                                  std::size_t runs,
                                  std::span<const std::size_t> explained);
 
-/// States of a change in a series.
-enum class ChangeState {
-  kDetected,     ///< found in the history; five runs at least agree
-  kConfirmed,    ///< by a comparison of its own; a person says so
-  kAccepted,     ///< the new level is the baseline; a person says why
-  kInvalid,      ///< noise and not a change; a person says so
-  kEnvironment,  ///< the machine changed, not what is measured; starts a new segment
-  kWentAway,     ///< later runs refute it
-  kFixed,        ///< the level came back
-};
-inline constexpr std::array kChangeStates{ChangeState::kDetected,
-                                          ChangeState::kConfirmed,
-                                          ChangeState::kAccepted,
-                                          ChangeState::kInvalid,
-                                          ChangeState::kEnvironment,
-                                          ChangeState::kWentAway,
-                                          ChangeState::kFixed};
-[[nodiscard]] std::string_view to_text(ChangeState state);  ///< "detected", "went_away", …
-[[nodiscard]] std::optional<ChangeState> parse_change_state(std::string_view text);
-
-/// One metric over the runs: seconds, oldest first.
-struct SeriesHistory {
-  struct Point {
-    results::RunId run;
-    double seconds = 0.0;
-    std::string variant = {};  ///< of a layer
-  };
-  std::string
-      id;  ///< "layers/KEY", "models/SUBJECT/end_to_end/MODE/SCENARIO", "models/SUBJECT/KIND/MODE"
-  std::vector<Point> points;
-};
-
-/// Series that the newest run's suite excludes: it is not judged.
-struct ExcludedSeries {
-  std::string id;
-  results::Exclusion exclusion;
-};
-
 /// History of one suite with one stack on one machine with one number of threads.
 struct SuiteHistory {
-  RunSeries name;
-  std::vector<results::RunRecord> runs;       ///< finished, oldest first
-  std::vector<SeriesHistory> series;          ///< points are of these runs
-  std::vector<ExcludedSeries> excluded = {};  ///< by the newest run's suite; not among `series`
-};
+  /// One metric over the runs: seconds, oldest first.
+  struct Series {
+    struct Point {
+      results::RunId run;
+      double seconds = 0.0;
+      std::string variant = {};  ///< of a layer
+    };
+    std::string id;  ///< "layers/KEY", "models/SUBJECT/end_to_end/MODE/SCENARIO",
+                     ///< "models/SUBJECT/KIND/MODE"
+    std::vector<Point> points;
+  };
 
-/// Entry of the book of changes. The last entry of a run and series applies. Each has the state, so
-/// that an entry that assigns or notes something leaves it as it is.
-struct ChangeRecord {
-  std::string series;
-  results::RunId run;  ///< first run of the new level
-  ChangeState state = ChangeState::kDetected;
-  std::string reason;  ///< a person's words
-  double before = 0.0;
-  double after = 0.0;
-  std::string who = {};                      ///< made the entry; empty: not known
-  std::optional<std::string> assignee = {};  ///< who looks after it from here on; absent: as before
-  std::string note = {};                     ///< empty: none
+  /// Series that the newest run's suite excludes: it is not judged.
+  struct Excluded {
+    std::string id;
+    results::Exclusion exclusion;
+  };
+
+  RunSeries name;
+  std::vector<results::RunRecord> runs;  ///< finished, oldest first
+  std::vector<Series> series;            ///< points are of these runs
+  std::vector<Excluded> excluded = {};   ///< by the newest run's suite; not among `series`
 };
 
 /// Change of a series in its current state.
 struct SeriesChange {
+  /// States of a change in a series.
+  enum class State {
+    kDetected,     ///< found in the history; five runs at least agree
+    kConfirmed,    ///< by a comparison of its own; a person says so
+    kAccepted,     ///< the new level is the baseline; a person says why
+    kInvalid,      ///< noise and not a change; a person says so
+    kEnvironment,  ///< the machine changed, not what is measured; starts a new segment
+    kWentAway,     ///< later runs refute it
+    kFixed,        ///< the level came back
+  };
+
+  /// Entry of the book of changes. The last entry of a run and series applies. Each has the state,
+  /// so that an entry that assigns or notes something leaves it as it is.
+  struct Record {
+    std::string series;
+    results::RunId run;  ///< first run of the new level
+    State state = State::kDetected;
+    std::string reason;  ///< a person's words
+    double before = 0.0;
+    double after = 0.0;
+    std::string who = {};  ///< made the entry; empty: not known
+    std::optional<std::string> assignee =
+        {};                 ///< who looks after it from here on; absent: as before
+    std::string note = {};  ///< empty: none
+  };
+
   /// Words of a person about a change.
   struct Note {
     std::string who;
@@ -111,7 +102,7 @@ struct SeriesChange {
   double after = 0.0;
   std::optional<double>
       confidence;  ///< absent: only the book knows it, the points no longer show it
-  ChangeState state = ChangeState::kDetected;
+  State state = State::kDetected;
   std::string reason;
   std::string assignee;     ///< who looks after it; empty: nobody
   std::vector<Note> notes;  ///< oldest first
@@ -122,6 +113,18 @@ struct SeriesChange {
   /// Returns whether the change needs attention: undecided, and no longer early.
   [[nodiscard]] bool is_open() const;
 };
+
+inline constexpr std::array kChangeStates{SeriesChange::State::kDetected,
+                                          SeriesChange::State::kConfirmed,
+                                          SeriesChange::State::kAccepted,
+                                          SeriesChange::State::kInvalid,
+                                          SeriesChange::State::kEnvironment,
+                                          SeriesChange::State::kWentAway,
+                                          SeriesChange::State::kFixed};
+
+[[nodiscard]] std::string_view to_text(SeriesChange::State state);  ///< "detected", "went_away", …
+
+[[nodiscard]] std::optional<SeriesChange::State> parse_change_state(std::string_view text);
 [[nodiscard]] std::string state_text(const SeriesChange& change);  ///< "detected, early"
 
 /// Findings about one history.
@@ -137,15 +140,16 @@ struct SeriesFinding {
   std::size_t points = 0;
   std::vector<SeriesChange> changes;  ///< oldest first
   std::vector<Suspicion> suspicions;
-  std::optional<stats::Creep> creep;  ///< since the last accepted change
-  results::RunId creep_since;         ///< the run of the best level
-  std::optional<stats::Trend> trend;  ///< with its slope; also one that is smaller than creep
+  std::optional<stats::Detection::Creep> creep;  ///< since the last accepted change
+  results::RunId creep_since;                    ///< the run of the best level
+  std::optional<stats::Detection::Trend>
+      trend;  ///< with its slope; also one that is smaller than creep
   bool two_states = false;
-  std::vector<stats::StateChange> state_changes;  ///< of the two states; shown, not kept in the
-                                                  ///< book
+  std::vector<stats::Detection::StateChange> state_changes;  ///< of the two states; shown, not kept
+                                                             ///< in the book
   std::optional<std::vector<stats::ChangePoint>>
-      variance_changes;            ///< of the scatter; if requested
-  std::vector<ChangeRecord> news;  ///< to be entered into the book
+      variance_changes;                    ///< of the scatter; if requested
+  std::vector<SeriesChange::Record> news;  ///< to be entered into the book
 };
 
 /// Judges a history with its book of changes (oldest first; entries of other series are skipped).
@@ -156,31 +160,14 @@ struct SeriesFinding {
 ///   (shows_clearly()). What a person confirmed, assigned or noted is not early.
 /// - An undecided change of the book that is no longer found went away.
 /// - An undecided slow-down whose level later came back by three quarters is fixed.
-/// - Creep is looked for in the segment since the last change that was accepted or blamed on the
+/// - A creep is looked for in the segment since the last change that was accepted or blamed on the
 ///   environment. An undecided step that explains it takes precedence.
 /// - Changes of the scatter are looked for with `variance` only.
 ///
 /// Pure.
-[[nodiscard]] SeriesFinding judge_series(const SeriesHistory& history,
-                                         std::span<const ChangeRecord> book,
+[[nodiscard]] SeriesFinding judge_series(const SuiteHistory::Series& history,
+                                         std::span<const SeriesChange::Record> book,
                                          bool variance = false);
-
-/// Kinds of facts that may cause a change, the most telling first.
-enum class CauseKind { kCommit, kLibrary, kDriver, kMachine };
-[[nodiscard]] std::string_view to_text(CauseKind kind);  ///< "commit", "library", …
-
-/// Fact that changed where a change begins, and may have caused it.
-struct PossibleCause {
-  CauseKind kind = CauseKind::kMachine;
-  std::string fact;
-  std::string before;  ///< empty: absent
-  std::string after;
-};
-
-/// Lists what may have caused a change between two runs. Names, the boot and this program are left
-/// out.
-[[nodiscard]] std::vector<PossibleCause> possible_causes(const results::Environment& before,
-                                                         const results::Environment& after);
 
 /// Returns the family of kernels that a series is of: the operator of a layer and the family of its
 /// implementation, "conv brgemm". Of what is no layer: "models" or "benchmarks".
@@ -188,13 +175,38 @@ struct PossibleCause {
 
 /// Change that waits for a person, with what is known of its cause.
 struct OpenChange {
+  /// Fact that changed where a change begins, and may have caused it.
+  struct Cause {
+    /// Kinds of facts that may cause a change, the most telling first.
+    enum class Kind { kCommit, kLibrary, kDriver, kMachine };
+
+    Kind kind = Kind::kMachine;
+    std::string fact;
+    std::string before;  ///< empty: absent
+    std::string after;
+  };
+
+  /// Open changes that probably have one cause.
+  struct Group {
+    std::vector<Cause> causes;  ///< what most of the changes have in common, likeliest first
+    std::vector<std::string> families;  ///< of kernels, each once
+    std::vector<OpenChange> changes;    ///< the largest first
+  };
+
   RunSeries history;
   std::string series;
   SeriesChange change;
   Timestamp started{};  ///< of the run where it begins
   std::string family;   ///< of its kernels
-  std::vector<PossibleCause> causes;
+  std::vector<Cause> causes;
 };
+
+[[nodiscard]] std::string_view to_text(OpenChange::Cause::Kind kind);  ///< "commit", "library", …
+
+/// Lists what may have caused a change between two runs. Names, the boot and this program are left
+/// out.
+[[nodiscard]] std::vector<OpenChange::Cause> possible_causes(const results::Environment& before,
+                                                             const results::Environment& after);
 
 /// A change with its history, for whoever looks into it.
 struct ChangeEvidence {
@@ -206,16 +218,9 @@ struct ChangeEvidence {
   std::size_t series = 0;         ///< of the history
 };
 
-/// Open changes that probably have one cause.
-struct ChangeGroup {
-  std::vector<PossibleCause> causes;  ///< what most of the changes have in common, likeliest first
-  std::vector<std::string> families;  ///< of kernels, each once
-  std::vector<OpenChange> changes;    ///< the largest first
-};
-
 /// Groups open changes by their likely cause. Two belong together where the same fact took the same
 /// value, such as a commit or a library. Where no fact changed, they do if they begin in one run
 /// and have one family of kernels. The largest group comes first. Pure.
-[[nodiscard]] std::vector<ChangeGroup> group_changes(std::vector<OpenChange> changes);
+[[nodiscard]] std::vector<OpenChange::Group> group_changes(std::vector<OpenChange> changes);
 
 }  // namespace plumb::analysis

@@ -70,12 +70,13 @@ double compute_quantile(const std::vector<double>& sorted, double p) {
   return std::lerp(sorted[below], sorted[above], place - static_cast<double>(below));
 }
 
-void sum_up(RegretGroup& group) {
-  std::sort(group.keys.begin(),
-            group.keys.end(),
-            [](const RegretGroup::KeyRegret& a, const RegretGroup::KeyRegret& b) {
-              return std::tie(b.ratio, a.key) < std::tie(a.ratio, b.key);
-            });
+void sum_up(HeuristicRegret::Group& group) {
+  std::sort(
+      group.keys.begin(),
+      group.keys.end(),
+      [](const HeuristicRegret::Group::KeyRegret& a, const HeuristicRegret::Group::KeyRegret& b) {
+        return std::tie(b.ratio, a.key) < std::tie(a.ratio, b.key);
+      });
   if (group.keys.empty()) {
     return;
   }
@@ -83,7 +84,7 @@ void sum_up(RegretGroup& group) {
   std::transform(group.keys.rbegin(),
                  group.keys.rend(),
                  std::back_inserter(ratios),
-                 [](const RegretGroup::KeyRegret& key) { return key.ratio; });
+                 [](const HeuristicRegret::Group::KeyRegret& key) { return key.ratio; });
   const auto n = static_cast<double>(ratios.size());
   group.mean = *stats::geometric_mean(ratios);
   group.p50 = compute_quantile(ratios, 0.50);
@@ -114,10 +115,10 @@ HeuristicRegret heuristic_regret(const results::RunRecord& run,
   for (const results::StoredMeasurement& row : results.rows()) {
     keys.insert(row.measurement.key);
   }
-  std::map<std::string, RegretGroup> groups;
+  std::map<std::string, HeuristicRegret::Group> groups;
   for (const model::LayerKey& key : keys) {
     const std::string dtype = dtype_of(key);
-    RegretGroup& group = groups[dtype];
+    HeuristicRegret::Group& group = groups[dtype];
     group.dtype = dtype;
     const auto choice = results.library_choice(key, cache);
     const auto best = results.best(key, cache);
@@ -126,7 +127,7 @@ HeuristicRegret heuristic_regret(const results::RunRecord& run,
     } else if (timed_variants(results, key) < 2) {
       ++group.no_choice;
     } else {
-      RegretGroup::KeyRegret one{key, *choice, *best, 1.0, false};
+      HeuristicRegret::Group::KeyRegret one{key, *choice, *best, 1.0, false};
       if (best->time.median < choice->time.median) {
         one.within = overlap(best->time.interval, choice->time.interval);
         one.ratio = one.within ? 1.0 : choice->time.median / best->time.median;

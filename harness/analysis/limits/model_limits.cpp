@@ -118,23 +118,25 @@ std::optional<double> share_of(const std::optional<Seconds>& least, Seconds time
 
 /// Returns what binds a step. The ceilings are not known without a calibration, or for a type of
 /// products that has no peak.
-std::optional<BindingLimit> find_limit(const StepLimit& step, Seconds overhead, bool ceilings_known) {
+std::optional<ModelLimits::Limit> find_limit(const ModelLimits::Step& step,
+                                             Seconds overhead,
+                                             bool ceilings_known) {
   if (overhead >= step.seconds) {
-    return BindingLimit::kOverhead;
+    return ModelLimits::Limit::kOverhead;
   }
   const double compute = step.peak_share.value_or(0.0);
   const double memory = step.bandwidth_share.value_or(0.0);
   if (std::max(compute, memory) >= kBinds) {
-    return compute >= memory ? BindingLimit::kCompute : BindingLimit::kMemory;
+    return compute >= memory ? ModelLimits::Limit::kCompute : ModelLimits::Limit::kMemory;
   }
-  return ceilings_known ? std::optional(BindingLimit::kLatency) : std::nullopt;
+  return ceilings_known ? std::optional(ModelLimits::Limit::kLatency) : std::nullopt;
 }
 
 /// Adds what the step's kernel computes beside the point, if its blocks of channels are not full.
 void add_block_use(const model::LayerSpec& spec,
                    const model::LayerCost& cost,
                    std::string_view variant,
-                   StepLimit& step) {
+                   ModelLimits::Step& step) {
   const std::optional<std::int64_t> block = channels_per_block(variant);
   const auto padded = block ? padded_layer(spec, *block) : std::nullopt;
   if (!padded) {
@@ -145,9 +147,9 @@ void add_block_use(const model::LayerSpec& spec,
       static_cast<double>(cost.macs) / static_cast<double>(model::compute_cost(*padded).macs);
 }
 
-StepLimit compute_step(const PartitionStep& step,
-                       const std::optional<results::Calibration>& calibration) {
-  StepLimit result;
+ModelLimits::Step compute_step(const PartitionStep& step,
+                               const std::optional<results::Calibration>& calibration) {
+  ModelLimits::Step result;
   result.layers = step.layers;
   result.key = step.key;
   result.seconds = step.time->time.median;
@@ -176,28 +178,28 @@ StepLimit compute_step(const PartitionStep& step,
 
 }  // namespace
 
-std::string_view to_text(BindingLimit limit) {
+std::string_view to_text(ModelLimits::Limit limit) {
   switch (limit) {
-    case BindingLimit::kCompute:
+    case ModelLimits::Limit::kCompute:
       return "compute";
-    case BindingLimit::kMemory:
+    case ModelLimits::Limit::kMemory:
       return "memory";
-    case BindingLimit::kOverhead:
+    case ModelLimits::Limit::kOverhead:
       return "overhead";
-    case BindingLimit::kLatency:
+    case ModelLimits::Limit::kLatency:
       return "latency";
   }
   return "";
 }
 
-std::optional<double> StepLimit::idle_in_last_wave() const {
+std::optional<double> ModelLimits::Step::idle_in_last_wave() const {
   return waves ? std::optional(std::ceil(*waves) - *waves) : std::nullopt;
 }
 
-double ModelLimits::share(std::optional<BindingLimit> wanted) const {
+double ModelLimits::share(std::optional<ModelLimits::Limit> wanted) const {
   Seconds all{};
   Seconds bound{};
-  for (const StepLimit& step : steps) {
+  for (const ModelLimits::Step& step : steps) {
     all += step.seconds;
     bound += step.limit == wanted ? step.seconds : Seconds{};
   }
@@ -205,7 +207,7 @@ double ModelLimits::share(std::optional<BindingLimit> wanted) const {
 }
 
 void add_padded_times(const ResultSet& results, ModelLimits& limits) {
-  for (StepLimit& step : limits.steps) {
+  for (ModelLimits::Step& step : limits.steps) {
     const auto time = step.padded.text.empty()
                           ? std::nullopt
                           : results.best(step.padded, results::CacheMode::kNone);
@@ -216,7 +218,7 @@ void add_padded_times(const ResultSet& results, ModelLimits& limits) {
 void add_waves(const ResultSet& results,
                const results::Environment& environment,
                ModelLimits& limits) {
-  for (StepLimit& step : limits.steps) {
+  for (ModelLimits::Step& step : limits.steps) {
     const auto time = results.best(step.key, results::CacheMode::kNone);
     for (const results::StoredMeasurement* const row : results.rows_of(step.key)) {
       if (time && row->row == time->row) {
@@ -246,7 +248,8 @@ ModelLimits compute_limits(const model::Graph& graph,
     limits.ridge = peak / calibration->memory_bandwidth.value;
     if (const std::optional<HardwareBound> floor = hardware_floor(graph, *calibration);
         floor && floor->seconds()) {
-      limits.limit = floor->compute >= floor->transfer ? BindingLimit::kCompute : BindingLimit::kMemory;
+      limits.limit = floor->compute >= floor->transfer ? ModelLimits::Limit::kCompute
+                                                       : ModelLimits::Limit::kMemory;
     }
   }
   for (const PartitionStep& step : bounds.cover) {
@@ -254,10 +257,11 @@ ModelLimits compute_limits(const model::Graph& graph,
       limits.steps.push_back(compute_step(step, calibration));
     }
   }
-  std::stable_sort(
-      limits.steps.begin(), limits.steps.end(), [](const StepLimit& left, const StepLimit& right) {
-        return left.seconds > right.seconds;
-      });
+  std::stable_sort(limits.steps.begin(),
+                   limits.steps.end(),
+                   [](const ModelLimits::Step& left, const ModelLimits::Step& right) {
+                     return left.seconds > right.seconds;
+                   });
   return limits;
 }
 

@@ -27,48 +27,52 @@ namespace plumb::analysis {
 [[nodiscard]] std::optional<model::LayerSpec> padded_layer(const model::LayerSpec& spec,
                                                            std::int64_t block);
 
-/// Resource that most of a step's time goes to (docs/reference/bounds.md, "Limits").
-enum class BindingLimit {
-  kCompute,   ///< arithmetic: its products reach half of the peak at least
-  kMemory,    ///< transfers: its bytes reach half of the memory's bandwidth at least
-  kOverhead,  ///< the call or launch costs more than the step itself
-  kLatency,   ///< neither: dependent instructions, too little parallel work, or a poor kernel
-};
-inline constexpr std::array kLimits = {
-    BindingLimit::kCompute, BindingLimit::kMemory, BindingLimit::kOverhead, BindingLimit::kLatency};
-[[nodiscard]] std::string_view to_text(BindingLimit limit);
-
-/// Place of a step under the roofline. A share may exceed 1: caches are faster than memory.
-struct StepLimit {
-  std::vector<model::LayerId> layers;
-  model::LayerKey key;
-  Seconds seconds{};
-  std::optional<BindingLimit> limit;             ///< absent: the ceilings of its kind are not known
-  std::optional<double> intensity;        ///< operations ÷ bytes; absent: it moves none
-  std::optional<double> peak_share;       ///< minimum operations of its products ÷ time ÷ peak
-  std::optional<double> bandwidth_share;  ///< operands and results, once each ÷ time ÷ bandwidth
-  std::optional<double> block_use;        ///< its MACs ÷ those with channels in whole blocks;
-                                          ///< absent: they are
-  model::LayerKey padded;                 ///< with channels in whole blocks; empty: it is so
-  std::optional<Seconds> padded_seconds;  ///< absent: the padded layer was not measured
-  std::optional<double> waves;  ///< of thread blocks, of its largest kernel; absent: not known
-
-  /// Returns the share of the places of the last wave that stay empty.
-  [[nodiscard]] std::optional<double> idle_in_last_wave() const;
-};
-
 /// Ceilings of a machine against a model and its steps.
 struct ModelLimits {
-  std::vector<StepLimit> steps;     ///< of `library` (fusion), with a time; slowest first
+  /// Resource that most of a step's time goes to (docs/reference/bounds.md, "Limits").
+  enum class Limit {
+    kCompute,   ///< arithmetic: its products reach half of the peak at least
+    kMemory,    ///< transfers: its bytes reach half of the memory's bandwidth at least
+    kOverhead,  ///< the call or launch costs more than the step itself
+    kLatency,   ///< neither: dependent instructions, too little parallel work, or a poor kernel
+  };
+
+  /// Place of a step under the roofline. A share may exceed 1: caches are faster than memory.
+  struct Step {
+    std::vector<model::LayerId> layers;
+    model::LayerKey key;
+    Seconds seconds{};
+    std::optional<Limit> limit;             ///< absent: the ceilings of its kind are not known
+    std::optional<double> intensity;        ///< operations ÷ bytes; absent: it moves none
+    std::optional<double> peak_share;       ///< minimum operations of its products ÷ time ÷ peak
+    std::optional<double> bandwidth_share;  ///< operands and results, once each ÷ time ÷ bandwidth
+    std::optional<double> block_use;        ///< its MACs ÷ those with channels in whole blocks;
+                                            ///< absent: they are
+    model::LayerKey padded;                 ///< with channels in whole blocks; empty: it is so
+    std::optional<Seconds> padded_seconds;  ///< absent: the padded layer was not measured
+    std::optional<double> waves;  ///< of thread blocks, of its largest kernel; absent: not known
+
+    /// Returns the share of the places of the last wave that stay empty.
+    [[nodiscard]] std::optional<double> idle_in_last_wave() const;
+  };
+
+  std::vector<Step> steps;          ///< of `library` (fusion), with a time; slowest first
   Flops operations;                 ///< of all layers as written
   Bytes compulsory;                 ///< that every execution moves
   std::optional<double> intensity;  ///< operations ÷ compulsory bytes
   std::optional<double> ridge;      ///< operations a byte, from which arithmetic can bind
-  std::optional<BindingLimit> limit;       ///< what the bound `hardware` is made of
+  std::optional<Limit> limit;       ///< what the bound `hardware` is made of
 
   /// Returns the time of the steps that a resource binds ÷ that of all steps.
-  [[nodiscard]] double share(std::optional<BindingLimit> limit) const;
+  [[nodiscard]] double share(std::optional<Limit> limit) const;
 };
+
+inline constexpr std::array kLimits = {ModelLimits::Limit::kCompute,
+                                       ModelLimits::Limit::kMemory,
+                                       ModelLimits::Limit::kOverhead,
+                                       ModelLimits::Limit::kLatency};
+
+[[nodiscard]] std::string_view to_text(ModelLimits::Limit limit);
 
 /// Adds the times of padded layers, as far as they are among the results: hot, fastest variants.
 void add_padded_times(const ResultSet& results, ModelLimits& limits);

@@ -10,7 +10,6 @@
 #include <iterator>
 #include <unordered_map>
 
-#include "harness/analysis/matrix/matrix_cell.hpp"
 #include "harness/base/error.hpp"
 
 namespace plumb::analysis {
@@ -31,9 +30,9 @@ bool is_of_installation(Axis axis) {
 }
 
 /// Returns whether every place on `key` has one place on `axis`.
-bool is_determined(std::span<const MatrixSample> samples, Axis axis, Axis key) {
+bool is_determined(std::span<const Matrix::Sample> samples, Axis axis, Axis key) {
   std::unordered_map<std::string, std::string> found;
-  return std::all_of(samples.begin(), samples.end(), [&](const MatrixSample& sample) {
+  return std::all_of(samples.begin(), samples.end(), [&](const Matrix::Sample& sample) {
     const auto entry = found.emplace(at(sample.place, key), at(sample.place, axis)).first;
     return entry->second == at(sample.place, axis);
   });
@@ -42,13 +41,13 @@ bool is_determined(std::span<const MatrixSample> samples, Axis axis, Axis key) {
 /// Places on one axis, with their order.
 class Places {
  public:
-  Places(std::span<const MatrixSample> samples, Axis axis)
+  Places(std::span<const Matrix::Sample> samples, Axis axis)
       : axis_(axis), names_(list_places(samples, axis)) {
     for (std::size_t i = 0; i < names_.size(); ++i) {
       index_.emplace(names_[i], i);
     }
   }
-  [[nodiscard]] std::size_t index(const MatrixSample& sample) const {
+  [[nodiscard]] std::size_t index(const Matrix::Sample& sample) const {
     return index_.at(at(sample.place, axis_));
   }
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
@@ -66,7 +65,7 @@ using RowKey = std::vector<std::size_t>;
 /// Builds one matrix from its samples.
 class MatrixBuilder {
  public:
-  MatrixBuilder(std::span<const MatrixRun> runs, MatrixQuery query)
+  MatrixBuilder(std::span<const Matrix::Run> runs, Matrix::Query query)
       : runs_(runs), samples_(collect_samples(runs, query)) {
     matrix_.query = std::move(query);
     choose_axes();
@@ -88,12 +87,12 @@ class MatrixBuilder {
   }
 
  private:
-  using Samples = std::vector<const MatrixSample*>;
+  using Samples = std::vector<const Matrix::Sample*>;
 
   [[nodiscard]] bool varies(Axis axis) const { return list_places(samples_, axis).size() > 1; }
 
   void choose_axes() {
-    MatrixQuery& query = matrix_.query;
+    Matrix::Query& query = matrix_.query;
     const auto taken = [&](Axis axis) {
       return axis == query.rows || (query.mean_over_models && axis == Axis::kModel);
     };
@@ -168,7 +167,7 @@ class MatrixBuilder {
   void group(const Places& columns) {
     const Places models(samples_, Axis::kModel);
     models_ = matrix_.query.mean_over_models ? models.names().size() : 1;
-    for (const MatrixSample& sample : samples_) {
+    for (const Matrix::Sample& sample : samples_) {
       RowKey key;
       std::transform(row_places_.begin(),
                      row_places_.end(),
@@ -187,7 +186,7 @@ class MatrixBuilder {
       const Places& places = row_places_[i];
       row.name += (i == 0 ? "" : ", ") + describe(places.axis(), places.names()[key[i]]);
     }
-    std::vector<MatrixCell> cells;
+    std::vector<Matrix::Cell> cells;
     for (std::size_t i = 0; i < groups.size(); ++i) {
       cells.push_back(groups[i].empty() ? absent_cell(i / models_) : make_cell(groups[i]));
     }
@@ -200,15 +199,15 @@ class MatrixBuilder {
   }
 
   /// Makes a cell of what each run found for it.
-  MatrixCell make_cell(Samples samples) {
+  Matrix::Cell make_cell(Samples samples) {
     std::stable_sort(samples.begin(), samples.end(), [&](const auto* one, const auto* other) {
       return runs_[one->run].header.started < runs_[other->run].header.started;
     });
     matrix_.shared = matrix_.shared || samples.size() > 1;
-    if (matrix_.query.shared == MatrixQuery::SharedCells::kNewest) {
+    if (matrix_.query.shared == Matrix::Query::SharedCells::kNewest) {
       samples.erase(samples.begin(), samples.end() - 1);
     }
-    std::vector<const MatrixValue*> values;
+    std::vector<const Matrix::Value*> values;
     std::transform(
         samples.begin(), samples.end(), std::back_inserter(values), [](const auto* sample) {
           return &sample->value;
@@ -216,17 +215,21 @@ class MatrixBuilder {
     return middle_cell(values);
   }
 
-  [[nodiscard]] MatrixCell absent_cell(std::size_t column) const {
-    MatrixCell cell;
-    cell.missing = {
-        MissingValue::Kind::kNotInSuite, "not in suite", absence_reasons_[column], {}, {}, {}};
+  [[nodiscard]] Matrix::Cell absent_cell(std::size_t column) const {
+    Matrix::Cell cell;
+    cell.missing = {Matrix::Value::Missing::Kind::kNotInSuite,
+                    "not in suite",
+                    absence_reasons_[column],
+                    {},
+                    {},
+                    {}};
     return cell;
   }
 
   /// Writes for each column which suites have no result of a row that has none.
   void explain_absences(const Places& columns) {
     std::vector<std::vector<std::size_t>> runs(matrix_.columns.size());
-    for (const MatrixSample& sample : samples_) {  // in order of runs
+    for (const Matrix::Sample& sample : samples_) {  // in order of runs
       std::vector<std::size_t>& known = runs[columns.index(sample)];
       if (known.empty() || known.back() != sample.run) {
         known.push_back(sample.run);
@@ -248,11 +251,11 @@ class MatrixBuilder {
   }
 
   /// Divides a row's cells by those of the reference, model by model.
-  void divide_by_reference(std::vector<MatrixCell>& cells) const {
+  void divide_by_reference(std::vector<Matrix::Cell>& cells) const {
     if (!matrix_.reference) {
       return;
     }
-    const std::vector<MatrixCell> before = cells;
+    const std::vector<Matrix::Cell> before = cells;
     for (std::size_t i = 0; i < cells.size(); ++i) {
       if (i / models_ == *matrix_.reference) {
         cells[i].value = cells[i].value ? std::optional(Estimate{1.0, {}, {}}) : std::nullopt;
@@ -304,8 +307,8 @@ class MatrixBuilder {
     }
   }
 
-  std::span<const MatrixRun> runs_;
-  std::vector<MatrixSample> samples_;
+  std::span<const Matrix::Run> runs_;
+  std::vector<Matrix::Sample> samples_;
   std::vector<Places> row_places_;                 ///< that of the rows first
   std::map<RowKey, std::vector<Samples>> groups_;  ///< by column, then by model
   std::size_t models_ = 1;                         ///< in a column
@@ -315,7 +318,7 @@ class MatrixBuilder {
 
 }  // namespace
 
-Matrix make_matrix(std::span<const MatrixRun> runs, MatrixQuery query) {
+Matrix make_matrix(std::span<const Matrix::Run> runs, Matrix::Query query) {
   return MatrixBuilder(runs, std::move(query)).build();
 }
 
@@ -328,48 +331,50 @@ std::int64_t read_batch(const std::string& column) {
   return batch;
 }
 
-LimitVerdict judge(const Estimate& seconds, double limit) {
+MatrixReport::Front::Verdict judge(const Estimate& seconds, double limit) {
   if (seconds.high.value_or(seconds.value) <= limit) {
-    return LimitVerdict::kKept;
+    return MatrixReport::Front::Verdict::kKept;
   }
-  return seconds.low.value_or(seconds.value) > limit ? LimitVerdict::kMissed
-                                                     : LimitVerdict::kUncertain;
+  return seconds.low.value_or(seconds.value) > limit ? MatrixReport::Front::Verdict::kMissed
+                                                     : MatrixReport::Front::Verdict::kUncertain;
 }
 
 /// Returns whether one point is as good as another in both, and better in one.
-bool dominates(const ParetoFront::Point& one, const ParetoFront::Point& other) {
+bool dominates(const MatrixReport::Front::Point& one, const MatrixReport::Front::Point& other) {
   const double faster = other.seconds.value - one.seconds.value;
   const double more = one.inputs_per_second.value - other.inputs_per_second.value;
   return faster >= 0.0 && more >= 0.0 && (faster > 0.0 || more > 0.0);
 }
 
-ParetoFront front_of(const Matrix& times, const Matrix::Row& row, std::optional<Seconds> limit) {
-  ParetoFront front{.name = row.name, .points = {}, .absent = {}, .best = {}};
+MatrixReport::Front front_of(const Matrix& times,
+                             const Matrix::Row& row,
+                             std::optional<Seconds> limit) {
+  MatrixReport::Front front{.name = row.name, .points = {}, .absent = {}, .best = {}};
   for (std::size_t i = 0; i < row.cells.size(); ++i) {
     const std::int64_t batch = read_batch(times.columns[i]);
-    const MatrixCell& cell = row.cells[i];
+    const Matrix::Cell& cell = row.cells[i];
     if (!cell.value) {
       front.absent.push_back({batch, cell.missing});
       continue;
     }
     const double inputs = static_cast<double>(std::max<std::int64_t>(batch, 1));
-    ParetoFront::Point point{.batch = batch,
-                             .seconds = *cell.value,
-                             .inputs_per_second = rate_of(inputs, *cell.value),
-                             .on_front = false,
-                             .limit = {}};
+    MatrixReport::Front::Point point{.batch = batch,
+                                     .seconds = *cell.value,
+                                     .inputs_per_second = rate_of(inputs, *cell.value),
+                                     .on_front = false,
+                                     .limit = {}};
     if (limit) {
       point.limit = judge(*cell.value, limit->count());
     }
     front.points.push_back(point);
   }
   for (std::size_t i = 0; i < front.points.size(); ++i) {
-    ParetoFront::Point& point = front.points[i];
+    MatrixReport::Front::Point& point = front.points[i];
     point.on_front = std::none_of(
-        front.points.begin(), front.points.end(), [&](const ParetoFront::Point& other) {
+        front.points.begin(), front.points.end(), [&](const MatrixReport::Front::Point& other) {
           return dominates(other, point);
         });
-    if (point.limit == LimitVerdict::kKept &&
+    if (point.limit == MatrixReport::Front::Verdict::kKept &&
         (!front.best ||
          point.inputs_per_second.value > front.points[*front.best].inputs_per_second.value)) {
       front.best = i;
@@ -380,14 +385,14 @@ ParetoFront front_of(const Matrix& times, const Matrix::Row& row, std::optional<
 
 }  // namespace
 
-std::string_view to_text(LimitVerdict verdict) {
+std::string_view to_text(MatrixReport::Front::Verdict verdict) {
   constexpr std::array<std::string_view, 3> kNames{"kept", "uncertain", "missed"};
   return kNames.at(static_cast<std::size_t>(verdict));
 }
 
-std::vector<ParetoFront> pareto_fronts(const Matrix& times, std::optional<Seconds> limit) {
+std::vector<MatrixReport::Front> pareto_fronts(const Matrix& times, std::optional<Seconds> limit) {
   PLUMB_CHECK(times.query.columns == Axis::kBatch && !times.reference);
-  std::vector<ParetoFront> fronts;
+  std::vector<MatrixReport::Front> fronts;
   for (const Matrix::Row& row : times.rows) {
     fronts.push_back(front_of(times, row, limit));
   }

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/matrix/matrix_axis.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "harness/analysis/history/run_series.hpp"
+#include "harness/analysis/matrix/matrix.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/parsed_text.hpp"
 #include "harness/results/run.hpp"
@@ -109,10 +108,10 @@ std::string describe(Axis axis, const std::string& place) {
   }
 }
 
-std::vector<Coordinates> place_runs(std::span<const MatrixRun> runs) {
+std::vector<Coordinates> place_runs(std::span<const Matrix::Run> runs) {
   std::vector<NamedIdentity> stacks;
   std::vector<NamedIdentity> systems;
-  for (const MatrixRun& run : runs) {
+  for (const Matrix::Run& run : runs) {
     stacks.push_back(stack_of(run.header));
     systems.push_back(system_of(run.header.environment));
   }
@@ -138,8 +137,8 @@ constexpr const char* kAll = "best_variant+bf16+fusion+parallel_branches";
 constexpr std::string_view kBatches =
     "a suite with several batches, on each system: batch = [1, 8, 64]";
 
-MatrixQuery of_models(Quantity quantity) {
-  MatrixQuery query;
+Matrix::Query of_models(Quantity quantity) {
+  Matrix::Query query;
   query.quantity = quantity;
   query.rows = Axis::kModel;
   query.only = {{Axis::kBatch, {"1"}}};
@@ -147,8 +146,8 @@ MatrixQuery of_models(Quantity quantity) {
 }
 
 /// Returns a query of batches on systems: for each model, or as the mean over all of them.
-MatrixQuery of_batches(Quantity quantity, const std::string& mode, bool mean = false) {
-  MatrixQuery query;
+Matrix::Query of_batches(Quantity quantity, const std::string& mode, bool mean = false) {
+  Matrix::Query query;
   query.quantity = quantity;
   query.rows = mean ? Axis::kSystem : Axis::kModel;
   query.columns = Axis::kBatch;
@@ -158,15 +157,15 @@ MatrixQuery of_batches(Quantity quantity, const std::string& mode, bool mean = f
   return query;
 }
 
-std::vector<MatrixView> make_views() {
-  std::vector<MatrixView> views;
+std::vector<MatrixReport::View> make_views() {
+  std::vector<MatrixReport::View> views;
   views.push_back({"latency",
                    "latency of each model at batch 1",
                    "6",
                    "any suite with models",
                    of_models(Quantity::kTime)});
 
-  MatrixQuery runtimes = of_models(Quantity::kTime);
+  Matrix::Query runtimes = of_models(Quantity::kTime);
   runtimes.columns = Axis::kRuntime;
   runtimes.relative_to = kFirstColumn;
   views.push_back({"runtimes",
@@ -175,7 +174,7 @@ std::vector<MatrixView> make_views() {
                    "the same suite by each runtime: --stack of each backend",
                    std::move(runtimes)});
 
-  MatrixQuery branches = of_models(Quantity::kNormalizedBound);
+  Matrix::Query branches = of_models(Quantity::kNormalizedBound);
   branches.columns = Axis::kBound;
   branches.bounds = {results::BoundKind::kBenanzaSequential, results::BoundKind::kBenanzaParallel};
   views.push_back({"sequential-and-parallel",
@@ -235,7 +234,7 @@ std::vector<MatrixView> make_views() {
                    kBatches,
                    of_batches(Quantity::kPredictedSpeedup, kAll)});
 
-  MatrixQuery front;
+  Matrix::Query front;
   front.rows = Axis::kModel;
   front.columns = Axis::kBatch;
   views.push_back({"latency-throughput",
@@ -249,14 +248,14 @@ std::vector<MatrixView> make_views() {
 
 }  // namespace
 
-std::span<const MatrixView> matrix_views() {
-  static const std::vector<MatrixView> views = make_views();
+std::span<const MatrixReport::View> matrix_views() {
+  static const std::vector<MatrixReport::View> views = make_views();
   return views;
 }
 
-const MatrixView& find_view(const std::string& name) {
+const MatrixReport::View& find_view(const std::string& name) {
   std::string known;
-  for (const MatrixView& view : matrix_views()) {
+  for (const MatrixReport::View& view : matrix_views()) {
     if (view.name == name) {
       return view;
     }

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/matrix/matrix_cell.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,15 +10,16 @@
 #include <unordered_set>
 #include <vector>
 
+#include "harness/analysis/matrix/matrix.hpp"
 #include "harness/base/error.hpp"
-#include "harness/stats/means.hpp"
+#include "harness/stats/statistical_tests.hpp"
 
 namespace plumb::analysis {
 
-MatrixCell middle_cell(std::span<const MatrixValue* const> runs) {
-  MatrixCell cell;
+Matrix::Cell middle_cell(std::span<const Matrix::Value* const> runs) {
+  Matrix::Cell cell;
   std::vector<Estimate> estimates;
-  for (const MatrixValue* const value : runs) {
+  for (const Matrix::Value* const value : runs) {
     if (value->estimate) {
       estimates.push_back(*value->estimate);
       cell.disturbed = cell.disturbed || value->disturbed;
@@ -36,10 +35,10 @@ MatrixCell middle_cell(std::span<const MatrixValue* const> runs) {
   return cell;
 }
 
-MatrixCell mean_cell(std::span<const MatrixCell> models) {
-  MatrixCell cell;
+Matrix::Cell mean_cell(std::span<const Matrix::Cell> models) {
+  Matrix::Cell cell;
   std::vector<double> values;
-  for (const MatrixCell& model : models) {
+  for (const Matrix::Cell& model : models) {
     if (model.value) {
       values.push_back(model.value->value);
       cell.runs = std::max(cell.runs, model.runs);
@@ -56,7 +55,9 @@ MatrixCell mean_cell(std::span<const MatrixCell> models) {
   return cell;
 }
 
-MatrixCell relative_cell(MatrixCell cell, const MatrixCell& reference, const std::string& name) {
+Matrix::Cell relative_cell(Matrix::Cell cell,
+                           const Matrix::Cell& reference,
+                           const std::string& name) {
   if (cell.value && reference.value) {
     cell.value = ratio_of(*cell.value, *reference.value);
     cell.disturbed = cell.disturbed || reference.disturbed;
@@ -64,7 +65,7 @@ MatrixCell relative_cell(MatrixCell cell, const MatrixCell& reference, const std
     cell.value.reset();
     cell.runs = 0;
     cell.missing = reference.missing;
-    cell.missing.kind = MissingValue::Kind::kNoReference;
+    cell.missing.kind = Matrix::Value::Missing::Kind::kNoReference;
     cell.missing.word = "no reference";
     cell.missing.reason = name + " has no value: " + reference.missing.reason;
   }
@@ -76,9 +77,9 @@ namespace {
 using Dims = std::map<std::string, std::int64_t>;
 
 /// Returns the models of which there are instances with other extents.
-std::set<std::string> models_of_several_extents(std::span<const MatrixRun> runs) {
+std::set<std::string> models_of_several_extents(std::span<const Matrix::Run> runs) {
   std::map<std::string, std::set<Dims>> extents;
-  for (const MatrixRun& run : runs) {
+  for (const Matrix::Run& run : runs) {
     for (const ModelResults& model : run.models) {
       extents[full_name(model.instance)].insert(model.instance.dims);
     }
@@ -102,13 +103,15 @@ std::string name_of(const ModelInstance& instance, bool with_extents) {
   return name;
 }
 
-MatrixValue value_of(const MatrixRun& run,
-                     const ModelResults& model,
-                     const MatrixQuery& query,
-                     const std::string& mode,
-                     results::BoundKind bound) {
+Matrix::Value value_of(const Matrix::Run& run,
+                       const ModelResults& model,
+                       const Matrix::Query& query,
+                       const std::string& mode,
+                       results::BoundKind bound) {
   if (!run.problem.empty()) {
-    return {{}, {MissingValue::Kind::kNotAnalysed, "no results", run.problem, {}, {}, {}}, false};
+    return {{},
+            {Matrix::Value::Missing::Kind::kNotAnalysed, "no results", run.problem, {}, {}, {}},
+            false};
   }
   return evaluate(query.quantity, mode, bound, model);
 }
@@ -124,7 +127,7 @@ class BoundsOfStack {
  public:
   /// Keeps pointers into the runs. Throws Error{kUser} if none is of the stack.
   BoundsOfStack(const std::string& stack,
-                std::span<const MatrixRun> runs,
+                std::span<const Matrix::Run> runs,
                 std::span<const Coordinates> places) {
     bool known = false;
     for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -170,7 +173,9 @@ class BoundsOfStack {
   std::map<Key, Newest> models_;
 };
 
-void keep_only(Axis axis, std::span<const std::string> wanted, std::vector<MatrixSample>& samples) {
+void keep_only(Axis axis,
+               std::span<const std::string> wanted,
+               std::vector<Matrix::Sample>& samples) {
   const std::vector<std::string> places = list_places(samples, axis);
   for (const std::string& each : wanted) {
     if (std::none_of(places.begin(), places.end(), [&](const std::string& place) {
@@ -183,7 +188,7 @@ void keep_only(Axis axis, std::span<const std::string> wanted, std::vector<Matri
                               fmt::join(places, "; ")));
     }
   }
-  std::erase_if(samples, [&](const MatrixSample& sample) {
+  std::erase_if(samples, [&](const Matrix::Sample& sample) {
     return std::none_of(wanted.begin(), wanted.end(), [&](const std::string& each) {
       return is_named(at(sample.place, axis), each);
     });
@@ -192,8 +197,8 @@ void keep_only(Axis axis, std::span<const std::string> wanted, std::vector<Matri
 
 }  // namespace
 
-std::vector<MatrixSample> collect_samples(std::span<const MatrixRun> runs,
-                                          const MatrixQuery& query) {
+std::vector<Matrix::Sample> collect_samples(std::span<const Matrix::Run> runs,
+                                            const Matrix::Query& query) {
   const std::vector<Coordinates> places = place_runs(runs);
   const std::set<std::string> several = models_of_several_extents(runs);
   const bool of_bounds = has_bound(query.quantity);
@@ -203,7 +208,7 @@ std::vector<MatrixSample> collect_samples(std::span<const MatrixRun> runs,
   }
   const std::vector<results::BoundKind> bounds =
       of_bounds ? query.bounds : std::vector{results::BoundKind::kLibrary};
-  std::vector<MatrixSample> samples;
+  std::vector<Matrix::Sample> samples;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     for (const ModelResults& of_run : runs[i].models) {
       const ModelResults model = others ? others->apply(places[i], of_run) : of_run;
@@ -238,10 +243,10 @@ std::vector<MatrixSample> collect_samples(std::span<const MatrixRun> runs,
   return samples;
 }
 
-std::vector<std::string> list_places(std::span<const MatrixSample> samples, Axis axis) {
+std::vector<std::string> list_places(std::span<const Matrix::Sample> samples, Axis axis) {
   std::vector<std::string> places;
   std::unordered_set<std::string> seen;
-  for (const MatrixSample& sample : samples) {
+  for (const Matrix::Sample& sample : samples) {
     if (seen.insert(at(sample.place, axis)).second) {
       places.push_back(at(sample.place, axis));
     }

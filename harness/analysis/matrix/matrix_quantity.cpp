@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/matrix/matrix_quantity.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "harness/analysis/matrix/matrix.hpp"
 #include "harness/results/execution.hpp"
 
 namespace plumb::analysis {
@@ -33,10 +32,10 @@ constexpr std::array<QuantityRow, 8> kQuantities{{
 
 constexpr const char* kPlain = "plain";
 
-MatrixValue missing(MissingValue::Kind kind,
-                    std::string word,
-                    std::string reason,
-                    std::string mode = {}) {
+Matrix::Value missing(Matrix::Value::Missing::Kind kind,
+                      std::string word,
+                      std::string reason,
+                      std::string mode = {}) {
   return {{}, {kind, std::move(word), std::move(reason), std::move(mode), {}, {}}, false};
 }
 
@@ -47,13 +46,13 @@ std::string outcome_words(results::Outcome::Kind kind) {
   return words;
 }
 
-MatrixValue time_in_mode(Quantity quantity, const std::string& mode, const ModelResults& model) {
+Matrix::Value time_in_mode(Quantity quantity, const std::string& mode, const ModelResults& model) {
   const auto found = std::find_if(
       model.executions.begin(), model.executions.end(), [&](const ModelResults::EndToEnd& each) {
         return each.mode == mode;
       });
   if (found == model.executions.end()) {
-    return missing(MissingValue::Kind::kNotExecuted,
+    return missing(Matrix::Value::Missing::Kind::kNotExecuted,
                    "not executed",
                    fmt::format("not executed end to end in the mode {}", mode),
                    mode);
@@ -62,14 +61,14 @@ MatrixValue time_in_mode(Quantity quantity, const std::string& mode, const Model
       quantity == Quantity::kP99 ? found->p99_seconds : found->seconds;
   if (!time && found->outcome.ok()) {
     return missing(
-        MissingValue::Kind::kNotExecuted,
+        Matrix::Value::Missing::Kind::kNotExecuted,
         "no time",
         fmt::format("the mode {} has too few samples, or takes less than the harness", mode),
         mode);
   }
   if (!time) {
     const std::string words = outcome_words(found->outcome.kind);
-    return missing(MissingValue::Kind::kFailed,
+    return missing(Matrix::Value::Missing::Kind::kFailed,
                    words,
                    found->outcome.reason.empty()
                        ? fmt::format("{} in the mode {}", words, mode)
@@ -97,20 +96,20 @@ std::string mode_of_bound(BoundKind kind, const std::string& mode) {
   return options.fusion ? "fusion" : kPlain;
 }
 
-MatrixValue bound_in_mode(BoundKind kind, const std::string& mode, const ModelResults& model) {
+Matrix::Value bound_in_mode(BoundKind kind, const std::string& mode, const ModelResults& model) {
   const std::string wanted = mode_of_bound(kind, mode);
   const auto found = std::find_if(
       model.bounds.begin(), model.bounds.end(), [&](const ModelResults::BoundTime& each) {
         return each.kind == kind && each.mode == wanted;
       });
   if (wanted.empty() || found == model.bounds.end()) {
-    return missing(MissingValue::Kind::kNoBound,
+    return missing(Matrix::Value::Missing::Kind::kNoBound,
                    "no bound",
                    fmt::format("there is no {} for the mode {}", to_text(kind), mode),
                    kind == BoundKind::kPredicted ? mode : "");
   }
   if (!found->complete) {
-    return missing(MissingValue::Kind::kIncomplete,
+    return missing(Matrix::Value::Missing::Kind::kIncomplete,
                    "incomplete",
                    fmt::format("{} of the mode {} is incomplete{}{}",
                                to_text(kind),
@@ -119,15 +118,15 @@ MatrixValue bound_in_mode(BoundKind kind, const std::string& mode, const ModelRe
                                model.lacks));
   }
   if (!found->seconds) {
-    return missing(MissingValue::Kind::kNoBound,
+    return missing(Matrix::Value::Missing::Kind::kNoBound,
                    "no bound",
                    fmt::format("{} of the mode {} limits nothing", to_text(kind), mode));
   }
   return {found->seconds, {}, false};
 }
 
-MatrixValue ratio_value(const MatrixValue& above, const MatrixValue& below) {
-  for (const MatrixValue* const part : {&above, &below}) {
+Matrix::Value ratio_value(const Matrix::Value& above, const Matrix::Value& below) {
+  for (const Matrix::Value* const part : {&above, &below}) {
     if (!part->estimate) {
       return *part;
     }
@@ -135,7 +134,7 @@ MatrixValue ratio_value(const MatrixValue& above, const MatrixValue& below) {
   return {ratio_of(*above.estimate, *below.estimate), {}, above.disturbed || below.disturbed};
 }
 
-MatrixValue predicted_speedup(const std::string& mode, const ModelResults& model) {
+Matrix::Value predicted_speedup(const std::string& mode, const ModelResults& model) {
   const auto found =
       std::find_if(model.predictions.begin(),
                    model.predictions.end(),
@@ -146,7 +145,7 @@ MatrixValue predicted_speedup(const std::string& mode, const ModelResults& model
                        bound_in_mode(BoundKind::kPredicted, mode, model));
   }
   if (!found->speedup) {
-    return missing(MissingValue::Kind::kNotPredicted,
+    return missing(Matrix::Value::Missing::Kind::kNotPredicted,
                    "not predicted",
                    fmt::format("{} is not predicted{}{}",
                                found->name,
@@ -156,7 +155,7 @@ MatrixValue predicted_speedup(const std::string& mode, const ModelResults& model
   return {found->speedup, {}, false};
 }
 
-MatrixValue throughput(MatrixValue time, std::int64_t batch) {
+Matrix::Value throughput(Matrix::Value time, std::int64_t batch) {
   if (time.estimate) {
     time.estimate = rate_of(static_cast<double>(std::max<std::int64_t>(batch, 1)), *time.estimate);
   }
@@ -194,7 +193,7 @@ bool has_bound(Quantity quantity) {
          quantity == Quantity::kNormalizedBound;
 }
 
-std::string_view to_text(MissingValue::Kind kind) {
+std::string_view to_text(Matrix::Value::Missing::Kind kind) {
   constexpr std::array<std::string_view, 8> kNames{"not_in_suite",
                                                    "not_executed",
                                                    "failed",
@@ -206,10 +205,10 @@ std::string_view to_text(MissingValue::Kind kind) {
   return kNames.at(static_cast<std::size_t>(kind));
 }
 
-MatrixValue evaluate(Quantity quantity,
-                     const std::string& mode,
-                     BoundKind bound,
-                     const ModelResults& model) {
+Matrix::Value evaluate(Quantity quantity,
+                       const std::string& mode,
+                       BoundKind bound,
+                       const ModelResults& model) {
   switch (quantity) {
     case Quantity::kTime:
     case Quantity::kP99:
@@ -228,7 +227,8 @@ MatrixValue evaluate(Quantity quantity,
     case Quantity::kPredictedSpeedup:
       return predicted_speedup(mode, model);
   }
-  return missing(MissingValue::Kind::kNotAnalysed, "unknown", "the quantity is not known");
+  return missing(
+      Matrix::Value::Missing::Kind::kNotAnalysed, "unknown", "the quantity is not known");
 }
 
 }  // namespace plumb::analysis

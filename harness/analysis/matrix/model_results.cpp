@@ -9,7 +9,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/results/json_fields.hpp"
-#include "harness/stats/means.hpp"
+#include "harness/stats/statistical_tests.hpp"
 
 namespace plumb::analysis {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/model/key/layer_spec.hpp"
-#include "harness/results/division/divided_variant.hpp"
+#include "harness/results/labels/variant_id.hpp"
 
 namespace plumb::analysis {
 namespace {
@@ -44,7 +44,7 @@ Front pareto(Front links) {
 }
 
 /// Fronts of all batches from 0 to `batch`. With `cap`, only the fastest division of each is kept.
-std::vector<Front> fronts(std::span<const PartKernel> kernels,
+std::vector<Front> fronts(std::span<const LayerDivision::Batch::Part> kernels,
                           std::int64_t batch,
                           std::optional<Bytes> cap) {
   PLUMB_CHECK(batch > 0);
@@ -53,7 +53,7 @@ std::vector<Front> fronts(std::span<const PartKernel> kernels,
   for (std::int64_t size = 1; size <= batch; ++size) {
     Front links;
     for (std::size_t i = 0; i < kernels.size(); ++i) {
-      const PartKernel& kernel = kernels[i];
+      const LayerDivision::Batch::Part& kernel = kernels[i];
       // The smallest part of a division is at most half of it, or the whole.
       const bool part = kernel.batch == size || 2 * kernel.batch <= size;
       if (kernel.batch < 1 || !part || (cap && kernel.workspace > *cap)) {
@@ -78,10 +78,10 @@ std::vector<Front> fronts(std::span<const PartKernel> kernels,
   return of;
 }
 
-BatchDivision unroll(std::span<const PartKernel> kernels,
-                     const std::vector<Front>& of,
-                     const Link& whole) {
-  BatchDivision division{{}, whole.time, whole.workspace};
+LayerDivision::Batch unroll(std::span<const LayerDivision::Batch::Part> kernels,
+                            const std::vector<Front>& of,
+                            const Link& whole) {
+  LayerDivision::Batch division{{}, whole.time, whole.workspace};
   const Link* link = &whole;
   while (true) {
     division.parts.push_back(kernels[link->kernel]);
@@ -92,18 +92,22 @@ BatchDivision unroll(std::span<const PartKernel> kernels,
   }
   std::stable_sort(division.parts.begin(),
                    division.parts.end(),
-                   [](const PartKernel& a, const PartKernel& b) { return a.batch > b.batch; });
+                   [](const LayerDivision::Batch::Part& a, const LayerDivision::Batch::Part& b) {
+                     return a.batch > b.batch;
+                   });
   return division;
 }
 
 }  // namespace
 
-std::vector<std::int64_t> batch_sizes(results::DivisionPolicy policy, std::int64_t batch) {
+std::vector<std::int64_t> batch_sizes(results::VariantId::DivisionRule::Policy policy,
+                                      std::int64_t batch) {
   PLUMB_CHECK(batch > 0);
   std::vector<std::int64_t> sizes;
-  const std::int64_t first = policy == results::DivisionPolicy::kUndivided ? batch : 1;
+  const std::int64_t first =
+      policy == results::VariantId::DivisionRule::Policy::kUndivided ? batch : 1;
   const auto next = [&](std::int64_t size) {
-    return policy == results::DivisionPolicy::kPowersOfTwo ? 2 * size : size + 1;
+    return policy == results::VariantId::DivisionRule::Policy::kPowersOfTwo ? 2 * size : size + 1;
   };
   for (std::int64_t size = first; size < batch; size = next(size)) {
     sizes.push_back(size);
@@ -112,9 +116,8 @@ std::vector<std::int64_t> batch_sizes(results::DivisionPolicy policy, std::int64
   return sizes;
 }
 
-std::optional<BatchDivision> fastest_division(std::span<const PartKernel> kernels,
-                                              std::int64_t batch,
-                                              Bytes cap) {
+std::optional<LayerDivision::Batch> fastest_division(
+    std::span<const LayerDivision::Batch::Part> kernels, std::int64_t batch, Bytes cap) {
   const std::vector<Front> of = fronts(kernels, batch, cap);
   if (of.back().empty()) {
     return std::nullopt;
@@ -122,10 +125,10 @@ std::optional<BatchDivision> fastest_division(std::span<const PartKernel> kernel
   return unroll(kernels, of, of.back().front());
 }
 
-std::vector<BatchDivision> desirable_divisions(std::span<const PartKernel> kernels,
-                                               std::int64_t batch) {
+std::vector<LayerDivision::Batch> desirable_divisions(
+    std::span<const LayerDivision::Batch::Part> kernels, std::int64_t batch) {
   const std::vector<Front> of = fronts(kernels, batch, {});
-  std::vector<BatchDivision> divisions;
+  std::vector<LayerDivision::Batch> divisions;
   for (const Link& link : of.back()) {
     divisions.push_back(unroll(kernels, of, link));
   }
@@ -164,9 +167,9 @@ std::optional<KeyTime> time_within(const ResultSet& results,
 }
 
 /// Writes the variant of parts, which come largest first.
-std::string text_of(const std::vector<PartKernel>& parts) {
-  std::vector<results::BatchParts> equal;
-  for (const PartKernel& part : parts) {
+std::string text_of(const std::vector<LayerDivision::Batch::Part>& parts) {
+  std::vector<results::VariantId::Parts> equal;
+  for (const LayerDivision::Batch::Part& part : parts) {
     if (!equal.empty() && equal.back().batch == part.batch &&
         equal.back().variant == part.variant) {
       ++equal.back().count;
@@ -200,7 +203,8 @@ struct Additions {
 
 }  // namespace
 
-std::vector<std::int64_t> part_sizes(const model::LayerSpec& spec, results::DivisionPolicy policy) {
+std::vector<std::int64_t> part_sizes(const model::LayerSpec& spec,
+                                     results::VariantId::DivisionRule::Policy policy) {
   const std::optional<std::int64_t> batch = model::find_batch(spec);
   return batch.value_or(1) > 1 ? batch_sizes(policy, *batch) : std::vector<std::int64_t>{};
 }
@@ -215,7 +219,7 @@ Seconds LayerDivision::time() const {
 
 LayerDivision divide_layer(const ResultSet& results,
                            const model::LayerSpec& spec,
-                           const results::DivisionRule& rule) {
+                           const results::VariantId::DivisionRule& rule) {
   LayerDivision layer;
   const Bytes cap = rule.workspace_cap;
   const std::vector<std::int64_t> sizes = part_sizes(spec, rule.policy);
@@ -225,7 +229,7 @@ LayerDivision divide_layer(const ResultSet& results,
   }
   const Additions additions(results, spec);
   std::map<std::int64_t, LayerDivision::Step> times;
-  std::vector<PartKernel> kernels;
+  std::vector<LayerDivision::Batch::Part> kernels;
   for (const std::int64_t size : sizes) {
     const bool whole = size == sizes.back();
     const model::LayerKey key = model::to_key(model::with_batch(spec, size));
@@ -248,12 +252,12 @@ LayerDivision divide_layer(const ResultSet& results,
                         : fmt::format("no time of a batch of {}", layer.missing.front());
     return layer;
   }
-  const std::optional<BatchDivision> division = fastest_division(kernels, sizes.back(), cap);
+  const std::optional<LayerDivision::Batch> division = fastest_division(kernels, sizes.back(), cap);
   if (!division) {
     layer.why_not = fmt::format("no variant keeps {} bytes of workspace", cap.value);
     return layer;
   }
-  for (const PartKernel& part : division->parts) {
+  for (const LayerDivision::Batch::Part& part : division->parts) {
     layer.steps.push_back(times.at(part.batch));
   }
   layer.parts = layer.steps.size();
@@ -292,7 +296,8 @@ bool saves_more(const Increment& a, const Increment& b) {
 }
 
 /// Returns the indices of the choices that no other beats, by ascending workspace.
-std::vector<std::size_t> undominated(const std::vector<WorkspaceChoice>& choices) {
+std::vector<std::size_t> undominated(
+    const std::vector<LayerDivision::Assignment::Choice>& choices) {
   std::vector<std::size_t> order(choices.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
     order[i] = i;
@@ -312,7 +317,7 @@ std::vector<std::size_t> undominated(const std::vector<WorkspaceChoice>& choices
 
 /// Returns the steps along the lower hull of a layer's choices. Each saves less for a byte than the
 /// one before.
-std::vector<Increment> hull(const std::vector<WorkspaceChoice>& choices,
+std::vector<Increment> hull(const std::vector<LayerDivision::Assignment::Choice>& choices,
                             const std::vector<std::size_t>& kept,
                             std::size_t layer) {
   std::vector<std::size_t> corners;
@@ -368,8 +373,8 @@ class Relaxation {
 
 }  // namespace
 
-std::optional<WorkspaceAssignment> assign_workspaces(
-    std::span<const std::vector<WorkspaceChoice>> layers, Bytes total) {
+std::optional<LayerDivision::Assignment> assign_workspaces(
+    std::span<const std::vector<LayerDivision::Assignment::Choice>> layers, Bytes total) {
   std::vector<std::vector<std::size_t>> kept;
   std::vector<Increment> increments;
   std::int64_t smallest = 0;
@@ -379,7 +384,7 @@ std::optional<WorkspaceAssignment> assign_workspaces(
     if (kept.back().empty()) {
       return std::nullopt;
     }
-    const WorkspaceChoice& first = layers[layer][kept.back().front()];
+    const LayerDivision::Assignment::Choice& first = layers[layer][kept.back().front()];
     smallest += first.workspace.value;
     slowest += first.time;
     const std::vector<Increment> steps = hull(layers[layer], kept.back(), layer);
@@ -407,7 +412,7 @@ std::optional<WorkspaceAssignment> assign_workspaces(
   std::int64_t left = smallest;  // the smallest choices of the layers that are still open
   Seconds open = slowest;
   for (std::size_t layer = 0; layer < layers.size(); ++layer) {
-    const std::vector<WorkspaceChoice>& choices = layers[layer];
+    const std::vector<LayerDivision::Assignment::Choice>& choices = layers[layer];
     left -= choices[kept[layer].front()].workspace.value;
     open -= choices[kept[layer].front()].time;
     std::erase_if(increments, [&](const Increment& step) { return step.layer == layer; });
@@ -439,10 +444,10 @@ std::optional<WorkspaceAssignment> assign_workspaces(
     current = solutions.back();
   }
   if (layers.empty()) {
-    return WorkspaceAssignment{};
+    return LayerDivision::Assignment{};
   }
   // The front descends in time, so its last solution is the fastest.
-  WorkspaceAssignment best;
+  LayerDivision::Assignment best;
   best.choices.resize(layers.size());
   std::size_t at = solutions.back().size() - 1;
   best.time = solutions.back()[at].time;

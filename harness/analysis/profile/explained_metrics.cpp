@@ -21,7 +21,7 @@ constexpr std::string_view kChosenSteps = "(chosen steps)";
 constexpr std::string_view kOtherSteps = "(other steps)";
 
 bool is_chosen(const results::NamedProfile& profile,
-               const results::ProfileCell& cell,
+               const results::NamedProfile::Cell& cell,
                const StepFilter& chosen) {
   return !chosen || (cell.step != results::kNoStep && chosen(profile.steps[cell.step]));
 }
@@ -32,7 +32,7 @@ results::NamedProfile join(results::NamedProfile profile,
                            std::string_view image) {
   const auto joined = static_cast<std::uint32_t>(profile.functions.size());
   profile.functions.push_back({"", std::string(image)});
-  for (results::ProfileCell& cell : profile.cells) {
+  for (results::NamedProfile::Cell& cell : profile.cells) {
     if (is_chosen(profile, cell, chosen) == (image == kChosenSteps)) {
       cell.function = joined;
     }
@@ -42,7 +42,7 @@ results::NamedProfile join(results::NamedProfile profile,
 
 /// Sets how the time of the chosen steps differs.
 void set_change(const ProfileDifference& difference, FunctionFinding& finding) {
-  for (const FunctionChange& each : difference.functions) {
+  for (const ProfileDifference::Function& each : difference.functions) {
     if (each.function.image == kChosenSteps) {
       finding.baseline = each.baseline;
       finding.candidate = each.candidate;
@@ -58,8 +58,8 @@ void set_change(const ProfileDifference& difference, FunctionFinding& finding) {
 
 std::uint64_t count_samples(const results::NamedProfile& profile, const StepFilter& chosen) {
   std::uint64_t samples = 0;
-  for (const results::ProfileCell& cell : profile.cells) {
-    for (const results::ProfileCell::Count& count : cell.counts) {
+  for (const results::NamedProfile::Cell& cell : profile.cells) {
+    for (const results::NamedProfile::Cell::Count& count : cell.counts) {
       samples += is_chosen(profile, cell, chosen) ? count.samples : 0;
     }
   }
@@ -99,7 +99,8 @@ void explain_change(const results::NamedProfile& baseline,
   set_change(compute_profile_difference(join(before, chosen, kChosenSteps),
                                         join(after, chosen, kChosenSteps)),
              finding);
-  for (const FunctionChange& each : compute_profile_difference(before, after).functions) {
+  for (const ProfileDifference::Function& each :
+       compute_profile_difference(before, after).functions) {
     if (each.function.image != kOtherSteps && each.is_certain()) {
       finding.parts.push_back({name_of(each.function),
                                each.function.image,
@@ -139,7 +140,7 @@ std::map<std::pair<std::string, std::string>, ProfilePair> find_pairs(
   return pairs;
 }
 
-FunctionFinding finding_of(const ChangedMetric& metric) {
+FunctionFinding finding_of(const ProfilingChoice::Metric& metric) {
   FunctionFinding finding;
   finding.series = metric.series;
   finding.model = metric.model;
@@ -162,13 +163,13 @@ class Explainer {
       : pairs_(find_pairs(baseline, candidate)), graphs_(graphs) {}
 
   /// Returns the rank of a model's metric among those of the model: the higher, the better.
-  [[nodiscard]] std::tuple<bool, bool, double> rank(const ChangedMetric& metric) const {
+  [[nodiscard]] std::tuple<bool, bool, double> rank(const ProfilingChoice::Metric& metric) const {
     return {!metric.control,
             pairs_.contains({metric.model, metric.mode}),
             std::abs(std::log(metric.ratio.value_or(1.0)))};
   }
 
-  [[nodiscard]] FunctionFinding explain_model(const ChangedMetric& metric) const {
+  [[nodiscard]] FunctionFinding explain_model(const ProfilingChoice::Metric& metric) const {
     FunctionFinding finding = finding_of(metric);
     auto pair = pairs_.find({metric.model, metric.mode});
     if (pair == pairs_.end()) {
@@ -191,22 +192,25 @@ class Explainer {
     return std::any_of(pairs_.begin(), pairs_.end(), [&](const auto& pair) {
       const auto graph = graphs_.find(pair.first.first);
       const StepFilter chosen = steps_of(layer, pair.first.first);
-      const auto shares = [&](const results::ProfiledStep& step) {
+      const auto shares = [&](const results::SampledProfile::Step& step) {
         return graph != graphs_.end() && chosen(step) &&
                std::any_of(step.layers.begin(), step.layers.end(), [&](std::size_t each) {
                  return each < graph->second->layers.size() &&
                         keys.contains(graph->second->layers[each].key.text);
                });
       };
-      const std::vector<results::ProfiledStep>& before = pair.second.baseline->profile.steps;
-      const std::vector<results::ProfiledStep>& after = pair.second.candidate->profile.steps;
+      const std::vector<results::SampledProfile::Step>& before =
+          pair.second.baseline->profile.steps;
+      const std::vector<results::SampledProfile::Step>& after =
+          pair.second.candidate->profile.steps;
       return std::any_of(before.begin(), before.end(), shares) ||
              std::any_of(after.begin(), after.end(), shares);
     });
   }
 
   /// Absent: no profiled step computes the layer on both sides.
-  [[nodiscard]] std::optional<FunctionFinding> explain_layer(const ChangedMetric& metric) const {
+  [[nodiscard]] std::optional<FunctionFinding> explain_layer(
+      const ProfilingChoice::Metric& metric) const {
     const ProfilePair* best = nullptr;
     const std::pair<std::string, std::string>* place = nullptr;
     std::uint64_t most = 0;
@@ -238,7 +242,7 @@ class Explainer {
   [[nodiscard]] StepFilter steps_of(const std::string& key, const std::string& subject) const {
     const auto found = graphs_.find(subject);
     const model::Graph* const graph = found == graphs_.end() ? nullptr : found->second;
-    return [&key, graph](const results::ProfiledStep& step) {
+    return [&key, graph](const results::SampledProfile::Step& step) {
       return step.key == key ||
              (graph != nullptr &&
               std::any_of(step.layers.begin(), step.layers.end(), [&](std::size_t layer) {
@@ -254,7 +258,7 @@ class Explainer {
 }  // namespace
 
 std::vector<FunctionFinding> explain_metrics(
-    std::span<const ChangedMetric> metrics,
+    std::span<const ProfilingChoice::Metric> metrics,
     std::span<const StoredProfile> baseline,
     std::span<const StoredProfile> candidate,
     const std::map<std::string, const model::Graph*>& graphs) {
@@ -263,14 +267,14 @@ std::vector<FunctionFinding> explain_metrics(
     return findings;
   }
   const Explainer explainer(baseline, candidate, graphs);
-  std::map<std::string, const ChangedMetric*> models;
-  std::vector<const ChangedMetric*> layers;
-  for (const ChangedMetric& metric : metrics) {
+  std::map<std::string, const ProfilingChoice::Metric*> models;
+  std::vector<const ProfilingChoice::Metric*> layers;
+  for (const ProfilingChoice::Metric& metric : metrics) {
     if (metric.model.empty()) {
       layers.push_back(&metric);
       continue;
     }
-    const ChangedMetric*& best = models[metric.model];
+    const ProfilingChoice::Metric*& best = models[metric.model];
     if (best == nullptr || explainer.rank(metric) > explainer.rank(*best)) {
       best = &metric;
     }
@@ -279,7 +283,7 @@ std::vector<FunctionFinding> explain_metrics(
     findings.push_back(explainer.explain_model(*metric));
   }
   std::stable_sort(layers.begin(), layers.end(), [](const auto* left, const auto* right) {
-    const auto rank = [](const ChangedMetric& metric) {
+    const auto rank = [](const ProfilingChoice::Metric& metric) {
       return std::pair(metric.control, metric.control ? -metric.baseline : -std::abs(metric.delta));
     };
     return rank(*left) < rank(*right);
@@ -287,7 +291,7 @@ std::vector<FunctionFinding> explain_metrics(
   std::size_t changed = 0;
   std::set<std::string> changed_layers;
   bool has_control = false;
-  for (const ChangedMetric* const metric : layers) {
+  for (const ProfilingChoice::Metric* const metric : layers) {
     if (!metric->control) {
       changed_layers.insert(metric->layer);
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -9,8 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "harness/analysis/explain/function_finding.hpp"
+#include "harness/analysis/compare/attribution.hpp"
+#include "harness/analysis/compare/run_comparison.hpp"
 #include "harness/model/graph/graph.hpp"
+#include "harness/results/execution.hpp"
 #include "harness/results/profile/named_profile.hpp"
 
 namespace plumb::analysis {
@@ -19,7 +22,7 @@ namespace plumb::analysis {
 inline constexpr std::uint64_t kMinExplainingSamples = 1000;
 
 /// Choice among the steps of a profile. Empty: all of them, and what is between them.
-using StepFilter = std::function<bool(const results::ProfiledStep&)>;
+using StepFilter = std::function<bool(const results::SampledProfile::Step&)>;
 
 /// Counts the samples of some steps.
 [[nodiscard]] std::uint64_t count_samples(const results::NamedProfile& profile,
@@ -37,23 +40,39 @@ void explain_change(const results::NamedProfile& baseline,
                     const StepFilter& chosen,
                     FunctionFinding& finding);
 
-/// Metric of a model or a layer that changed between two sides, or that did not: a control, in
-/// which no function should differ.
-struct ChangedMetric {
-  std::string series;
-  std::string model;  ///< subject; empty: it is of a layer
-  std::string mode;   ///< of a model
-  std::string layer;  ///< key; empty: it is of a model
-  std::optional<double> ratio;
-  std::optional<double> low;
-  std::optional<double> high;
-  double delta = 0.0;  ///< in seconds
-  bool control = false;
-  double baseline = 0.0;  ///< its time there, in seconds
-};
-
 /// Layers that are explained: those that changed most.
 inline constexpr std::size_t kMaxExplainedLayers = 10;
+
+/// Layers that may be controls: a step may have fused some with layers that changed.
+inline constexpr std::size_t kMaxControlLayers = 8;
+
+/// What is profiled to explain changes, and the metrics that it explains.
+struct ProfilingChoice {
+  /// Metric of a model or a layer that changed between two sides, or that did not: a control, in
+  /// which no function should differ.
+  struct Metric {
+    std::string series;
+    std::string model;  ///< subject; empty: it is of a layer
+    std::string mode;   ///< of a model
+    std::string layer;  ///< key; empty: it is of a model
+    std::optional<double> ratio;
+    std::optional<double> low;
+    std::optional<double> high;
+    double delta = 0.0;  ///< in seconds
+    bool control = false;
+    double baseline = 0.0;  ///< its time there, in seconds
+  };
+
+  /// Model to profile, in one mode, or a layer alone.
+  struct Model {
+    std::string subject;
+    results::ExecutionMode mode;
+    std::string layer = {};  ///< key, which is the subject, too; empty: it is a model
+  };
+
+  std::vector<Model> models;
+  std::vector<Metric> metrics;  ///< those that changed, then the controls
+};
 
 /// Explains changed metrics by the functions of both sides' profiles (explain_change()).
 ///
@@ -64,9 +83,32 @@ inline constexpr std::size_t kMaxExplainedLayers = 10;
 /// profile. Controls come last, and a model is none if one of its metrics changed. Of the layers
 /// that are controls, the longest tells that is in no step with a layer that changed. Pure.
 [[nodiscard]] std::vector<FunctionFinding> explain_metrics(
-    std::span<const ChangedMetric> metrics,
+    std::span<const ProfilingChoice::Metric> metrics,
     std::span<const results::StoredProfile> baseline,
     std::span<const results::StoredProfile> candidate,
     const std::map<std::string, const model::Graph*>& graphs);
+
+/// Returns whether anything but layers alone was chosen. Runs keep no profiles of these.
+[[nodiscard]] bool has_model(const ProfilingChoice& choice);
+
+/// Chooses the models that changed, each in the mode that changed most of those that need no
+/// measured times of layers (else in plain). A changed layer that is in none of them adds the first
+/// model that it occurs in. If that is none, the kMaxExplainedLayers that changed most are profiled
+/// alone.
+///
+/// Controls show how much the functions of equal executions differ. They are of what did not
+/// change: the kMaxControlLayers longest layers in a profiled model, and the shortest model that is
+/// not profiled, because it is soon prepared. Where layers are profiled alone, the control is the
+/// longest layer that is in no model. `models_of_layers` has the subjects of the models by layer
+/// key. Nothing changed: nothing is chosen. Pure.
+[[nodiscard]] ProfilingChoice choose_profiling(
+    std::vector<ProfilingChoice::Metric> changed,
+    std::span<const ProfilingChoice::Metric> not_changed,
+    const std::map<std::string, std::vector<std::string>>& models_of_layers);
+
+/// Chooses what is profiled to explain a comparison of two runs, and controls. `graphs` are those
+/// of the runs' models, by subject. Pure.
+[[nodiscard]] ProfilingChoice choose_comparison_profiling(
+    const RunComparison& comparison, const std::map<std::string, const model::Graph*>& graphs);
 
 }  // namespace plumb::analysis

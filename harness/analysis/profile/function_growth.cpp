@@ -12,7 +12,7 @@
 namespace plumb::analysis {
 namespace {
 
-bool has_counts(const results::CodeListing& listing) {
+bool has_counts(const results::NamedProfile::Listing& listing) {
   return !listing.counts.empty() &&
          std::all_of(listing.instructions.begin(),
                      listing.instructions.end(),
@@ -20,13 +20,13 @@ bool has_counts(const results::CodeListing& listing) {
 }
 
 /// Returns the counts of a function's samples at instructions that its listing lacks.
-results::BlockCounts count_rest(const results::CodeListing& listing, std::size_t blocks) {
+results::BlockCounts count_rest(const results::NamedProfile::Listing& listing, std::size_t blocks) {
   std::vector<std::uint32_t> left(blocks);
-  for (const results::BlockCount& count : listing.counts) {
+  for (const results::SampledProfile::BlockCount& count : listing.counts) {
     left.at(count.block) += count.samples;
   }
-  for (const results::ListedInstruction& instruction : listing.instructions) {
-    for (const results::BlockCount& count : instruction.counts) {
+  for (const results::NamedProfile::Listing::Instruction& instruction : listing.instructions) {
+    for (const results::SampledProfile::BlockCount& count : instruction.counts) {
       left.at(count.block) -= std::min(left.at(count.block), count.samples);
     }
   }
@@ -56,12 +56,12 @@ std::size_t count_units(const results::NamedProfile& profile, const results::Blo
 
 /// Returns a profile of one function alone, with a cell for each instruction and one for the rest.
 results::NamedProfile profile_of(const results::NamedProfile& profile,
-                                 const results::CodeListing& listing) {
+                                 const results::NamedProfile::Listing& listing) {
   results::NamedProfile alone;
   alone.blocks = profile.blocks;
   alone.runs = profile.runs;
   alone.processes = profile.processes;
-  for (const results::ListedInstruction& instruction : listing.instructions) {
+  for (const results::NamedProfile::Listing::Instruction& instruction : listing.instructions) {
     alone.cells.push_back({results::kNoStep, 0, instruction.counts});
   }
   alone.cells.push_back({results::kNoStep, 0, count_rest(listing, profile.blocks.size())});
@@ -78,10 +78,11 @@ results::NamedProfile profile_of(const results::NamedProfile& profile,
 }
 
 /// Returns the shares of independent samples.
-std::vector<ProfileShare> independent_shares(const results::CodeListing& listing) {
-  std::vector<ProfileShare> shares;
-  for (const results::ListedInstruction& instruction : listing.instructions) {
-    ProfileShare& share = shares.emplace_back();
+std::vector<GroupedSamples::Share> independent_shares(
+    const results::NamedProfile::Listing& listing) {
+  std::vector<GroupedSamples::Share> shares;
+  for (const results::NamedProfile::Listing::Instruction& instruction : listing.instructions) {
+    GroupedSamples::Share& share = shares.emplace_back();
     share.samples = instruction.samples;
     if (listing.samples > 0 && share.samples <= listing.samples) {
       share.share = static_cast<double>(share.samples) / static_cast<double>(listing.samples);
@@ -93,8 +94,9 @@ std::vector<ProfileShare> independent_shares(const results::CodeListing& listing
 
 }  // namespace
 
-ListedCode list_shares(const results::NamedProfile& profile, results::CodeListing listing) {
-  ListedCode listed{std::move(listing), {}, std::nullopt};
+FunctionGrowth::Listing list_shares(const results::NamedProfile& profile,
+                                    results::NamedProfile::Listing listing) {
+  FunctionGrowth::Listing listed{std::move(listing), {}, std::nullopt};
   listed.shares = independent_shares(listed.listing);
   if (!has_counts(listed.listing)) {
     return listed;
@@ -120,10 +122,10 @@ double relative_growth(const FunctionGrowth& growth) {
 }
 
 /// Lists the functions that certainly take more time, of those that a profile lists.
-std::vector<ListedCode> list_grown(const ProfileDifference& difference,
-                                   const results::NamedProfile& profile) {
-  std::vector<ListedCode> grown;
-  for (const results::CodeListing& listing : profile.listings) {
+std::vector<FunctionGrowth::Listing> list_grown(const ProfileDifference& difference,
+                                                const results::NamedProfile& profile) {
+  std::vector<FunctionGrowth::Listing> grown;
+  for (const results::NamedProfile::Listing& listing : profile.listings) {
     const bool grew = std::any_of(
         difference.functions.begin(), difference.functions.end(), [&](const auto& change) {
           return change.function == comparable_function(listing.function) && change.is_certain() &&
@@ -138,9 +140,9 @@ std::vector<ListedCode> list_grown(const ProfileDifference& difference,
 
 /// Merges the first profiles of a list that are of one environment, in the order of their start.
 template <typename Place>
-results::NamedProfile merge_end(Place begin, std::size_t most, GrowthEnd& end) {
-  const DatedProfile& outermost = **begin;
-  std::vector<const DatedProfile*> runs;
+results::NamedProfile merge_end(Place begin, std::size_t most, FunctionGrowth::End& end) {
+  const RunMerger::DatedProfile& outermost = **begin;
+  std::vector<const RunMerger::DatedProfile*> runs;
   for (Place each = begin; runs.size() < most; ++each) {
     if ((*each)->environment != outermost.environment) {
       break;
@@ -152,14 +154,14 @@ results::NamedProfile merge_end(Place begin, std::size_t most, GrowthEnd& end) {
   });
   end = {runs.size(), outermost.stored.run, outermost.started, outermost.stored.profile.stack};
   RunMerger merger(runs.size());
-  for (const DatedProfile* const run : runs) {
+  for (const RunMerger::DatedProfile* const run : runs) {
     merger.add(*run);
   }
   return merger.take().front();
 }
 
 /// Compares both ends of profiles in the order of their start, at least two.
-FunctionGrowth compare_ends(const std::vector<const DatedProfile*>& profiles) {
+FunctionGrowth compare_ends(const std::vector<const RunMerger::DatedProfile*>& profiles) {
   FunctionGrowth growth;
   growth.subject = profiles.front()->stored.subject;
   growth.mode = profiles.front()->stored.profile.mode;
@@ -178,11 +180,12 @@ FunctionGrowth compare_ends(const std::vector<const DatedProfile*>& profiles) {
 
 }  // namespace
 
-std::vector<FunctionGrowth> find_function_growth(std::span<const DatedProfile> profiles) {
-  using Key =
-      std::tuple<std::string, std::string, results::SamplingClock, std::uint64_t, std::string>;
-  std::map<Key, std::vector<const DatedProfile*>> groups;
-  for (const DatedProfile& each : profiles) {
+std::vector<FunctionGrowth> find_function_growth(
+    std::span<const RunMerger::DatedProfile> profiles) {
+  using Key = std::
+      tuple<std::string, std::string, results::SampledProfile::Clock, std::uint64_t, std::string>;
+  std::map<Key, std::vector<const RunMerger::DatedProfile*>> groups;
+  for (const RunMerger::DatedProfile& each : profiles) {
     const results::NamedProfile& profile = each.stored.profile;
     groups[{each.stored.subject, profile.mode, profile.clock, profile.threads, each.system}]
         .push_back(&each);

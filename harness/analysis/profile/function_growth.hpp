@@ -14,40 +14,41 @@
 
 namespace plumb::analysis {
 
-/// Listing of a function with the share that each instruction has of the function's samples.
-struct ListedCode {
-  results::CodeListing listing;
-  std::vector<ProfileShare> shares;  ///< by instruction
-  std::optional<DrawnUnit> drawn;    ///< that intervals are by; absent: they are Wilson's
+/// Change of one model's functions on a system, from the first runs of a time to the last.
+struct FunctionGrowth {
+  /// Listing of a function with the share that each instruction has of the function's samples.
+  struct Listing {
+    results::NamedProfile::Listing listing;
+    std::vector<GroupedSamples::Share> shares;  ///< by instruction
+    std::optional<GroupedSamples::Unit>
+        drawn;  ///< that intervals are by; absent: they are Wilson's
+  };
+
+  /// Runs at one end of a time, merged: those of one environment, one after the other.
+  struct End {
+    std::size_t runs = 0;
+    results::RunId run;  ///< the first, or the last of all
+    Timestamp started{};
+    std::string stack;
+  };
+
+  std::string subject;
+  std::string mode;
+  std::string system;
+  std::size_t profiles = 0;  ///< of the model in this time, both ends included
+  End first;
+  End last;
+  std::string problem;            ///< why no functions are named; empty: they are
+  ProfileDifference difference;   ///< from the first to the last
+  std::vector<Listing> listings;  ///< that the last keeps of functions that grew
 };
 
 /// Computes the shares of a listing's instructions, with their intervals by a bootstrap over the
 /// profile's blocks, processes or runs (compute_shares()). A listing of an earlier version has no
 /// samples by block: its intervals are Wilson's for independent samples. The profile's blocks are
 /// those that the listing was made with. Pure.
-[[nodiscard]] ListedCode list_shares(const results::NamedProfile& profile,
-                                     results::CodeListing listing);
-
-/// Runs at one end of a time, merged: those of one environment, one after the other.
-struct GrowthEnd {
-  std::size_t runs = 0;
-  results::RunId run;  ///< the first, or the last of all
-  Timestamp started{};
-  std::string stack;
-};
-
-/// Change of one model's functions on a system, from the first runs of a time to the last.
-struct FunctionGrowth {
-  std::string subject;
-  std::string mode;
-  std::string system;
-  std::size_t profiles = 0;  ///< of the model in this time, both ends included
-  GrowthEnd first;
-  GrowthEnd last;
-  std::string problem;               ///< why no functions are named; empty: they are
-  ProfileDifference difference;      ///< from the first to the last
-  std::vector<ListedCode> listings;  ///< that the last keeps of functions that grew
-};
+[[nodiscard]] FunctionGrowth::Listing list_shares(const results::NamedProfile& profile,
+                                                  results::NamedProfile::Listing listing);
 
 /// Runs that are merged at each end, at most.
 inline constexpr std::size_t kMaxEndRuns = 7;
@@ -57,6 +58,6 @@ inline constexpr std::size_t kMaxEndRuns = 7;
 /// Models with one profile alone are left out. The largest relative growth comes first, and what
 /// has too few samples last. Pure.
 [[nodiscard]] std::vector<FunctionGrowth> find_function_growth(
-    std::span<const DatedProfile> profiles);
+    std::span<const RunMerger::DatedProfile> profiles);
 
 }  // namespace plumb::analysis

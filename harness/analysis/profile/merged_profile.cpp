@@ -18,14 +18,15 @@
 namespace plumb::analysis {
 namespace {
 
-bool are_equal(const results::ProfiledStep& left, const results::ProfiledStep& right) {
+bool are_equal(const results::SampledProfile::Step& left,
+               const results::SampledProfile::Step& right) {
   return left.layers == right.layers && left.key == right.key && left.variant == right.variant &&
          left.reorder == right.reorder;
 }
 
 Seconds sampled_time(const results::NamedProfile& profile) {
   Seconds sum{};
-  for (const results::ProfiledBlock& block : profile.blocks) {
+  for (const results::SampledProfile::Block& block : profile.blocks) {
     sum += block.sampled;
   }
   return sum;
@@ -54,12 +55,12 @@ std::vector<std::uint32_t> merge_steps(const results::NamedProfile& more,
 
 std::vector<std::uint32_t> merge_functions(const results::NamedProfile& more,
                                            results::NamedProfile& profile) {
-  std::map<results::ProfiledFunction, std::uint32_t> known;
+  std::map<results::NamedProfile::CodeNames::Function, std::uint32_t> known;
   for (std::uint32_t i = 0; i < profile.functions.size(); ++i) {
     known.emplace(profile.functions[i], i);
   }
   std::vector<std::uint32_t> numbers;
-  for (const results::ProfiledFunction& function : more.functions) {
+  for (const results::NamedProfile::CodeNames::Function& function : more.functions) {
     const auto [number, added] =
         known.try_emplace(function, static_cast<std::uint32_t>(profile.functions.size()));
     if (added) {
@@ -72,20 +73,20 @@ std::vector<std::uint32_t> merge_functions(const results::NamedProfile& more,
 
 std::uint64_t count_all(const results::NamedProfile& profile) {
   std::uint64_t sum = 0;
-  for (const results::ProfileCell& cell : profile.cells) {
+  for (const results::NamedProfile::Cell& cell : profile.cells) {
     sum += results::count_samples(cell.counts);
   }
   return sum;
 }
 
-std::string_view mnemonic(const results::ListedInstruction& instruction) {
+std::string_view mnemonic(const results::NamedProfile::Listing::Instruction& instruction) {
   return std::string_view(instruction.text).substr(0, instruction.text.find(' '));
 }
 
 /// Returns the instructions of both listings, each with its number in the other one. Absent: they
 /// are of different code. Processes have code at other addresses, of which some are in the texts.
 std::optional<std::vector<std::pair<std::size_t, std::size_t>>> match_instructions(
-    const results::CodeListing& left, const results::CodeListing& right) {
+    const results::NamedProfile::Listing& left, const results::NamedProfile::Listing& right) {
   if (left.bytes != right.bytes || left.disassembled != right.disassembled) {
     return std::nullopt;
   }
@@ -93,8 +94,8 @@ std::optional<std::vector<std::pair<std::size_t, std::size_t>>> match_instructio
   std::size_t i = 0;
   std::size_t j = 0;
   while (i < left.instructions.size() && j < right.instructions.size()) {
-    const results::ListedInstruction& one = left.instructions[i];
-    const results::ListedInstruction& other = right.instructions[j];
+    const results::NamedProfile::Listing::Instruction& one = left.instructions[i];
+    const results::NamedProfile::Listing::Instruction& other = right.instructions[j];
     const bool at_one_place = one.offset == other.offset;
     const bool overlap =
         one.offset < other.offset + other.bytes && other.offset < one.offset + one.bytes;
@@ -128,14 +129,15 @@ void add_counts(std::uint64_t more_samples,
 }
 
 /// Raises the blocks of a listing that begins with another profile's.
-results::CodeListing raise_blocks(results::CodeListing listing, std::uint32_t first_block) {
+results::NamedProfile::Listing raise_blocks(results::NamedProfile::Listing listing,
+                                            std::uint32_t first_block) {
   const auto raise = [&](results::BlockCounts& counts) {
-    for (results::BlockCount& count : counts) {
+    for (results::SampledProfile::BlockCount& count : counts) {
       count.block += first_block;
     }
   };
   raise(listing.counts);
-  for (results::ListedInstruction& instruction : listing.instructions) {
+  for (results::NamedProfile::Listing::Instruction& instruction : listing.instructions) {
     raise(instruction.counts);
   }
   return listing;
@@ -143,15 +145,16 @@ results::CodeListing raise_blocks(results::CodeListing listing, std::uint32_t fi
 
 /// Adds a listing of the same code. Those instructions stay that both have: a listing that a run
 /// keeps lacks those with few samples.
-void merge_listing(const results::CodeListing& more,
+void merge_listing(const results::NamedProfile::Listing& more,
                    const std::vector<std::pair<std::size_t, std::size_t>>& matches,
                    std::uint32_t first_block,
-                   results::CodeListing& listing) {
+                   results::NamedProfile::Listing& listing) {
   add_counts(more.samples, more.counts, first_block, listing.samples, listing.counts);
-  std::vector<results::ListedInstruction> kept;
+  std::vector<results::NamedProfile::Listing::Instruction> kept;
   for (const auto& [mine, other] : matches) {
-    results::ListedInstruction& sum = kept.emplace_back(std::move(listing.instructions[mine]));
-    const results::ListedInstruction& added = more.instructions[other];
+    results::NamedProfile::Listing::Instruction& sum =
+        kept.emplace_back(std::move(listing.instructions[mine]));
+    const results::NamedProfile::Listing::Instruction& added = more.instructions[other];
     add_counts(added.samples, added.counts, first_block, sum.samples, sum.counts);
   }
   listing.instructions = std::move(kept);
@@ -162,8 +165,8 @@ void merge_listing(const results::CodeListing& more,
 void merge_listings(const results::NamedProfile& more,
                     std::uint32_t first_block,
                     results::NamedProfile& profile) {
-  std::vector<results::CodeListing>& known = profile.listings;
-  for (const results::CodeListing& listing : more.listings) {
+  std::vector<results::NamedProfile::Listing>& known = profile.listings;
+  for (const results::NamedProfile::Listing& listing : more.listings) {
     const auto place = std::find_if(known.begin(), known.end(), [&](const auto& each) {
       return each.function == listing.function;
     });
@@ -184,7 +187,7 @@ void merge_listings(const results::NamedProfile& more,
   });
   known.resize(std::min(known.size(), results::kMaxListings));
   const std::uint64_t samples = count_all(profile);
-  for (results::CodeListing& listing : known) {
+  for (results::NamedProfile::Listing& listing : known) {
     listing.of_profile = samples;
   }
 }
@@ -199,7 +202,7 @@ void merge_stacks(const results::NamedProfile& more,
     profile.stacks.clear();
     return;
   }
-  for (results::ProfiledStack stack : more.stacks) {
+  for (results::NamedProfile::Stack stack : more.stacks) {
     stack.step = stack.step == results::kNoStep ? results::kNoStep : steps.at(stack.step);
     for (std::uint32_t& function : stack.functions) {
       function = functions.at(function);
@@ -262,7 +265,7 @@ void merge_profile(const results::NamedProfile& more, results::NamedProfile& pro
   for (std::size_t i = 0; i < profile.cells.size(); ++i) {
     places.emplace(std::pair(profile.cells[i].step, profile.cells[i].function), i);
   }
-  for (const results::ProfileCell& cell : more.cells) {
+  for (const results::NamedProfile::Cell& cell : more.cells) {
     const std::uint32_t step =
         cell.step == results::kNoStep ? results::kNoStep : steps.at(cell.step);
     const std::uint32_t function = functions.at(cell.function);
@@ -279,7 +282,7 @@ RunMerger::RunMerger(std::size_t runs)
     : blocks_(std::clamp<std::size_t>(
           kMaxMergedBlocks / std::max<std::size_t>(runs, 1), 1, results::kMaxStoredBlocks)) {}
 
-void RunMerger::add(DatedProfile profile) {
+void RunMerger::add(RunMerger::DatedProfile profile) {
   results::NamedProfile more =
       results::condense_profile(std::move(profile.stored.profile), blocks_);
   more.runs = {{profile.stored.run, profile.started, profile.environment, more.blocks.size()}};
@@ -325,8 +328,8 @@ class CellTable {
     results::add_samples(block, 1, cells_[place->second].counts);
   }
 
-  [[nodiscard]] std::vector<results::ProfileCell> take() && {
-    for (results::ProfileCell& cell : cells_) {
+  [[nodiscard]] std::vector<results::NamedProfile::Cell> take() && {
+    for (results::NamedProfile::Cell& cell : cells_) {
       results::order_blocks(cell.counts);
     }
     std::sort(cells_.begin(), cells_.end(), [](const auto& left, const auto& right) {
@@ -337,15 +340,15 @@ class CellTable {
 
  private:
   std::unordered_map<std::uint64_t, std::size_t> numbers_;
-  std::vector<results::ProfileCell> cells_;
+  std::vector<results::NamedProfile::Cell> cells_;
 };
 
-std::vector<results::ProfileCell> count_samples(const results::SampledProfile& samples,
-                                                const results::CodeNames& names) {
+std::vector<results::NamedProfile::Cell> count_samples(
+    const results::SampledProfile& samples, const results::NamedProfile::CodeNames& names) {
   const std::unordered_map<std::uint64_t, std::uint32_t> functions(names.addresses.begin(),
                                                                    names.addresses.end());
   CellTable cells;
-  for (const results::AddressSample& sample : samples.samples) {
+  for (const results::SampledProfile::Sample& sample : samples.samples) {
     cells.add(sample.step, functions.at(sample.address), sample.block);
   }
   return std::move(cells).take();
@@ -353,9 +356,9 @@ std::vector<results::ProfileCell> count_samples(const results::SampledProfile& s
 
 /// Returns the functions that a sample's calls led through, innermost first. The chain ends where
 /// it leaves the code, because a function without a frame pointer had another number in its place.
-std::vector<std::uint32_t> name_calls(const results::AddressSample& sample,
+std::vector<std::uint32_t> name_calls(const results::SampledProfile::Sample& sample,
                                       const results::SampledProfile& samples,
-                                      const results::CodeNames& names) {
+                                      const results::NamedProfile::CodeNames& names) {
   std::vector<std::uint32_t> functions{names.function_at(sample.address)};
   if (sample.chain == results::kNoChain) {
     return functions;
@@ -370,16 +373,16 @@ std::vector<std::uint32_t> name_calls(const results::AddressSample& sample,
   return functions;
 }
 
-std::vector<results::ProfiledStack> count_stacks(const results::SampledProfile& samples,
-                                                 const results::CodeNames& names) {
+std::vector<results::NamedProfile::Stack> count_stacks(
+    const results::SampledProfile& samples, const results::NamedProfile::CodeNames& names) {
   std::map<std::tuple<std::uint32_t, std::vector<std::uint32_t>, std::uint32_t>, std::uint64_t>
       counts;
-  for (const results::AddressSample& sample : samples.samples) {
+  for (const results::SampledProfile::Sample& sample : samples.samples) {
     std::vector<std::uint32_t> functions = name_calls(sample, samples, names);
     std::reverse(functions.begin(), functions.end());
     ++counts[{sample.step, std::move(functions), sample.thread}];
   }
-  std::vector<results::ProfiledStack> stacks;
+  std::vector<results::NamedProfile::Stack> stacks;
   stacks.reserve(counts.size());
   for (const auto& [place, count] : counts) {
     const auto& [step, functions, thread] = place;
@@ -391,7 +394,7 @@ std::vector<results::ProfiledStack> count_stacks(const results::SampledProfile& 
 }  // namespace
 
 results::NamedProfile name_samples(const results::SampledProfile& samples,
-                                   results::CodeNames names) {
+                                   results::NamedProfile::CodeNames names) {
   results::NamedProfile profile;
   profile.clock = samples.clock;
   profile.refused = samples.refused;

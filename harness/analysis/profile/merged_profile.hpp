@@ -12,14 +12,6 @@
 
 namespace plumb::analysis {
 
-/// Profile with what is known of its run.
-struct DatedProfile {
-  Timestamp started{};      ///< of the run
-  std::string system;       ///< see system_id()
-  std::string environment;  ///< its identity: system, stack, threads and method
-  results::StoredProfile stored;
-};
-
 /// Adds the blocks and samples of another process to a profile of the same model, mode and stack.
 /// The rate becomes the mean over blocks of both. Throws Error{kRefused} for another model, mode or
 /// clock. Pure.
@@ -32,6 +24,14 @@ void merge_profile(const results::NamedProfile& more, results::NamedProfile& pro
 /// whatever the number of runs.
 class RunMerger {
  public:
+  /// Profile with what is known of its run.
+  struct DatedProfile {
+    Timestamp started{};      ///< of the run
+    std::string system;       ///< see system_id()
+    std::string environment;  ///< its identity: system, stack, threads and method
+    results::StoredProfile stored;
+  };
+
   static constexpr std::size_t kMaxMergedBlocks = 2000;
 
   /// `runs` are added at most.
@@ -45,7 +45,7 @@ class RunMerger {
   [[nodiscard]] std::vector<results::NamedProfile> take();
 
  private:
-  using Key = std::tuple<std::string, std::string, std::string, results::SamplingClock>;
+  using Key = std::tuple<std::string, std::string, std::string, results::SampledProfile::Clock>;
   std::size_t blocks_;  ///< of a run
   std::map<Key, results::NamedProfile> profiles_;
 };
@@ -53,6 +53,6 @@ class RunMerger {
 /// Counts the samples of a profile by step, function and block. `names` has all their addresses.
 /// What describes the model is left to the caller.
 [[nodiscard]] results::NamedProfile name_samples(const results::SampledProfile& samples,
-                                                 results::CodeNames names);
+                                                 results::NamedProfile::CodeNames names);
 
 }  // namespace plumb::analysis

@@ -12,7 +12,7 @@
 
 #include "harness/analysis/profile/profile_shares.hpp"
 #include "harness/base/error.hpp"
-#include "harness/results/profile/code_listing.hpp"
+#include "harness/results/profile/named_profile.hpp"
 
 namespace plumb::analysis {
 namespace {
@@ -44,7 +44,7 @@ class SharedNumbers {
   std::vector<Name> names_;
 };
 
-using Functions = SharedNumbers<results::ProfiledFunction>;
+using Functions = SharedNumbers<results::NamedProfile::CodeNames::Function>;
 /// Steps by name, with the number of a function.
 using Places = SharedNumbers<std::pair<std::string, std::uint32_t>>;
 
@@ -56,7 +56,7 @@ struct SharedRows {
 
 SharedRows find_rows(const results::NamedProfile& profile, Functions& functions, Places& places) {
   SharedRows rows;
-  for (const results::ProfileCell& cell : profile.cells) {
+  for (const results::NamedProfile::Cell& cell : profile.cells) {
     rows.functions.push_back(
         functions.number(comparable_function(profile.functions.at(cell.function))));
     rows.places.push_back(places.number({step_name(profile, cell.step), rows.functions.back()}));
@@ -105,16 +105,16 @@ struct DrawnProfile {
   }
 
   const GroupedSamples& samples;
-  DrawnGroups drawn;
+  GroupedSamples::Drawn drawn;
   std::vector<double> of_all;
   std::vector<double> execution;
 };
 
 /// Returns the interval of each row's change. None: too few blocks.
-std::vector<NumberInterval> compute_intervals(const GroupedSamples& baseline,
-                                              const GroupedSamples& candidate,
-                                              const std::vector<double>& changes,
-                                              std::uint64_t seed) {
+std::vector<GroupedSamples::Share::Interval> compute_intervals(const GroupedSamples& baseline,
+                                                               const GroupedSamples& candidate,
+                                                               const std::vector<double>& changes,
+                                                               std::uint64_t seed) {
   const std::size_t groups = std::min(baseline.groups(), candidate.groups());
   if (groups < GroupedSamples::kMinGroups) {
     return {};
@@ -128,7 +128,7 @@ std::vector<NumberInterval> compute_intervals(const GroupedSamples& baseline,
   }
   before.finish();
   after.finish();
-  std::vector<NumberInterval> intervals;
+  std::vector<GroupedSamples::Share::Interval> intervals;
   for (std::size_t row = 0; row < changes.size(); ++row) {
     std::vector<double> values = subtract(after.seconds(row), before.seconds(row));
     intervals.push_back(bootstrap_interval(changes[row], values, groups));
@@ -139,7 +139,7 @@ std::vector<NumberInterval> compute_intervals(const GroupedSamples& baseline,
 /// Names for each function the step that changed most in its direction.
 void name_steps(const Places& places,
                 const std::vector<double>& changes,
-                std::vector<FunctionChange>& functions) {
+                std::vector<ProfileDifference::Function>& functions) {
   std::vector<double> largest(functions.size());
   for (std::size_t place = 0; place < places.names().size(); ++place) {
     const auto& [step, function] = places.names()[place];
@@ -153,7 +153,8 @@ void name_steps(const Places& places,
 
 }  // namespace
 
-results::ProfiledFunction comparable_function(results::ProfiledFunction function) {
+results::NamedProfile::CodeNames::Function comparable_function(
+    results::NamedProfile::CodeNames::Function function) {
   function.build_id.clear();
   if (function.image == results::kGeneratedImage) {
     remove_number(function.name);
@@ -167,7 +168,7 @@ results::ProfiledFunction comparable_function(results::ProfiledFunction function
 
 Seconds ProfileDifference::unexplained() const {
   Seconds rest = change();
-  for (const FunctionChange& function : functions) {
+  for (const ProfileDifference::Function& function : functions) {
     rest -= function.is_certain() ? function.change() : Seconds(0.0);
   }
   return rest;
@@ -193,12 +194,13 @@ ProfileDifference compute_profile_difference(const results::NamedProfile& baseli
   const std::vector<double> baseline_seconds = row_seconds(before);
   const std::vector<double> candidate_seconds = row_seconds(after);
   const std::vector<double> changes = subtract(candidate_seconds, baseline_seconds);
-  const std::vector<NumberInterval> intervals = compute_intervals(before, after, changes, seed);
+  const std::vector<GroupedSamples::Share::Interval> intervals =
+      compute_intervals(before, after, changes, seed);
   ProfileDifference difference;
   difference.baseline = Seconds(baseline_seconds.back());
   difference.candidate = Seconds(candidate_seconds.back());
   for (std::size_t row = 0; row < count; ++row) {
-    FunctionChange change;
+    ProfileDifference::Function change;
     change.function = functions.names()[row];
     change.baseline = Seconds(baseline_seconds[row]);
     change.candidate = Seconds(candidate_seconds[row]);
@@ -217,11 +219,12 @@ ProfileDifference compute_profile_difference(const results::NamedProfile& baseli
              subtract(row_seconds(GroupedSamples(candidate, of_candidate.places, place_count)),
                       row_seconds(GroupedSamples(baseline, of_baseline.places, place_count))),
              difference.functions);
-  std::stable_sort(difference.functions.begin(),
-                   difference.functions.end(),
-                   [](const FunctionChange& left, const FunctionChange& right) {
-                     return std::abs(left.change().count()) > std::abs(right.change().count());
-                   });
+  std::stable_sort(
+      difference.functions.begin(),
+      difference.functions.end(),
+      [](const ProfileDifference::Function& left, const ProfileDifference::Function& right) {
+        return std::abs(left.change().count()) > std::abs(right.change().count());
+      });
   return difference;
 }
 

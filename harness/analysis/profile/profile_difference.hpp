@@ -12,29 +12,31 @@
 
 namespace plumb::analysis {
 
-/// Change of the time that one function takes in an execution.
-struct FunctionChange {
-  results::ProfiledFunction function;
-  Seconds baseline{};
-  Seconds candidate{};
-  std::optional<NumberInterval> interval;  ///< of the change, in seconds; absent: too few blocks
-  bool in_baseline = false;                ///< it has samples there
-  bool in_candidate = false;
-  std::string step;  ///< whose part of the change is largest
-
-  [[nodiscard]] Seconds change() const { return candidate - baseline; }
-  /// Returns whether the interval excludes zero.
-  [[nodiscard]] bool is_certain() const {
-    return interval && (interval->low > 0.0 || interval->high < 0.0);
-  }
-};
-
 /// Difference between two profiles of one model.
 struct ProfileDifference {
+  /// Change of the time that one function takes in an execution.
+  struct Function {
+    results::NamedProfile::CodeNames::Function function;
+    Seconds baseline{};
+    Seconds candidate{};
+    std::optional<GroupedSamples::Share::Interval>
+        interval;              ///< of the change, in seconds; absent: too few blocks
+    bool in_baseline = false;  ///< it has samples there
+    bool in_candidate = false;
+    std::string step;  ///< whose part of the change is largest
+
+    [[nodiscard]] Seconds change() const { return candidate - baseline; }
+    /// Returns whether the interval excludes zero.
+    [[nodiscard]] bool is_certain() const {
+      return interval && (interval->low > 0.0 || interval->high < 0.0);
+    }
+  };
+
   Seconds baseline{};  ///< mean time of an execution
   Seconds candidate{};
-  std::optional<NumberInterval> interval;  ///< of the change of an execution, in seconds
-  std::vector<FunctionChange> functions;   ///< largest change first
+  std::optional<GroupedSamples::Share::Interval>
+      interval;                     ///< of the change of an execution, in seconds
+  std::vector<Function> functions;  ///< largest change first
 
   [[nodiscard]] Seconds change() const { return candidate - baseline; }
   /// Returns the part of the change that no certain change of a function explains.
@@ -43,7 +45,8 @@ struct ProfileDifference {
 
 /// Returns a function as two versions of a library have it: without a build-id, the version of its
 /// library, and the number that some versions add to each kernel.
-[[nodiscard]] results::ProfiledFunction comparable_function(results::ProfiledFunction function);
+[[nodiscard]] results::NamedProfile::CodeNames::Function comparable_function(
+    results::NamedProfile::CodeNames::Function function);
 
 /// Ranks the functions of two profiles by the change of their time in an execution.
 ///

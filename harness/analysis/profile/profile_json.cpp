@@ -13,7 +13,7 @@
 namespace plumb::analysis {
 namespace {
 
-Json interval_json(const std::optional<NumberInterval>& interval) {
+Json interval_json(const std::optional<GroupedSamples::Share::Interval>& interval) {
   return interval ? Json{interval->low, interval->high} : Json();
 }
 
@@ -26,14 +26,14 @@ Json interval_of(const results::NamedProfile& profile) {
 /// Lists the runs that a profile is merged from.
 Json runs_of(const results::NamedProfile& profile) {
   Json runs = Json::array();
-  for (const results::MergedRun& run : profile.runs) {
+  for (const results::NamedProfile::Run& run : profile.runs) {
     runs.push_back(run.run);
   }
   return runs;
 }
 
 /// Adds to each entry of a list its share of the samples.
-void add_shares(const std::vector<ProfileShare>& shares, Json& entries) {
+void add_shares(const std::vector<GroupedSamples::Share>& shares, Json& entries) {
   for (std::size_t i = 0; i < shares.size(); ++i) {
     entries[i].update({{"samples", shares[i].samples},
                        {"share", shares[i].share},
@@ -43,8 +43,9 @@ void add_shares(const std::vector<ProfileShare>& shares, Json& entries) {
 
 }  // namespace
 
-Json listing_json(const results::NamedProfile& profile, const results::CodeListing& listing) {
-  const ListedCode code = list_shares(profile, listing);
+Json listing_json(const results::NamedProfile& profile,
+                  const results::NamedProfile::Listing& listing) {
+  const FunctionGrowth::Listing code = list_shares(profile, listing);
   Json document = results::to_json(listing);
   add_shares(code.shares, document["instructions"]);
   document["interval_of"] = code.drawn ? Json(to_text(*code.drawn)) : Json();
@@ -63,7 +64,7 @@ Json profile_document(const results::NamedProfile& profile) {
                    {"cost", number_or_null(summary.cost)},
                    {"cost_interval", interval_json(summary.cost_interval)},
                    {"cost_pairs", summary.pairs}});
-  std::vector<ProfileShare> steps =
+  std::vector<GroupedSamples::Share> steps =
       compute_shares(GroupedSamples(profile, rows_of_steps(profile), profile.steps.size() + 1));
   steps.pop_back();  // between steps
   add_shares(steps, document["steps"]);
@@ -94,7 +95,7 @@ Json profile_difference_document(const results::NamedProfile& baseline,
                 {"always_sampled", is_always_sampled(profile)}};
   };
   Json functions = Json::array();
-  for (const FunctionChange& change : difference.functions) {
+  for (const ProfileDifference::Function& change : difference.functions) {
     functions.push_back({{"name", change.function.name},
                          {"image", change.function.image},
                          {"step", change.step},

@@ -13,7 +13,7 @@ namespace plumb::analysis {
 [[nodiscard]] Json profile_document(const results::NamedProfile& profile);
 /// Makes the document of a listing of a profile, with the shares of its instructions.
 [[nodiscard]] Json listing_json(const results::NamedProfile& profile,
-                                const results::CodeListing& listing);
+                                const results::NamedProfile::Listing& listing);
 /// Reads such a document back. Throws Error{kUser} that names a field that is not valid.
 [[nodiscard]] results::NamedProfile profile_from_json(std::string_view text);
 

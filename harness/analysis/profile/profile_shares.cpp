@@ -10,7 +10,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/measure/sample_summary.hpp"
-#include "harness/stats/means.hpp"
+#include "harness/stats/statistical_tests.hpp"
 
 namespace plumb::analysis {
 namespace {
@@ -69,7 +69,7 @@ std::vector<std::size_t> choose_rows(const GroupedSamples& samples) {
 
 }  // namespace
 
-NumberInterval wilson_interval(std::uint64_t part, std::uint64_t whole) {
+GroupedSamples::Share::Interval wilson_interval(std::uint64_t part, std::uint64_t whole) {
   const auto n = static_cast<double>(whole);
   const double share = static_cast<double>(part) / n;
   const double square = kNormalQuantile * kNormalQuantile;
@@ -79,35 +79,35 @@ NumberInterval wilson_interval(std::uint64_t part, std::uint64_t whole) {
   return {std::max(0.0, middle - half), std::min(1.0, middle + half)};
 }
 
-std::string_view to_text(DrawnUnit unit) {
+std::string_view to_text(GroupedSamples::Unit unit) {
   switch (unit) {
-    case DrawnUnit::kBlock:
+    case GroupedSamples::Unit::kBlock:
       return "blocks";
-    case DrawnUnit::kProcess:
+    case GroupedSamples::Unit::kProcess:
       return "processes";
-    case DrawnUnit::kRun:
+    case GroupedSamples::Unit::kRun:
       return "runs";
   }
   throw Error(Error::Kind::kInternal, "unknown unit of a bootstrap; please report this");
 }
 
-DrawnUnit drawn_unit(const results::NamedProfile& profile) {
+GroupedSamples::Unit drawn_unit(const results::NamedProfile& profile) {
   if (profile.runs.size() >= GroupedSamples::kMinGroups) {
-    return DrawnUnit::kRun;
+    return GroupedSamples::Unit::kRun;
   }
-  return profile.processes.size() >= GroupedSamples::kMinGroups ? DrawnUnit::kProcess
-                                                                : DrawnUnit::kBlock;
+  return profile.processes.size() >= GroupedSamples::kMinGroups ? GroupedSamples::Unit::kProcess
+                                                                : GroupedSamples::Unit::kBlock;
 }
 
 std::vector<std::uint64_t> blocks_of_units(const results::NamedProfile& profile) {
   switch (drawn_unit(profile)) {
-    case DrawnUnit::kBlock:
+    case GroupedSamples::Unit::kBlock:
       break;
-    case DrawnUnit::kProcess:
+    case GroupedSamples::Unit::kProcess:
       return profile.processes;
-    case DrawnUnit::kRun: {
+    case GroupedSamples::Unit::kRun: {
       std::vector<std::uint64_t> blocks;
-      for (const results::MergedRun& run : profile.runs) {
+      for (const results::NamedProfile::Run& run : profile.runs) {
         blocks.push_back(run.blocks);
       }
       return blocks;
@@ -125,7 +125,7 @@ CellRows rows_of_cells(const results::NamedProfile& profile) {
 CellRows rows_of_steps(const results::NamedProfile& profile) {
   const auto between = static_cast<std::uint32_t>(profile.steps.size());
   CellRows rows;
-  for (const results::ProfileCell& cell : profile.cells) {
+  for (const results::NamedProfile::Cell& cell : profile.cells) {
     rows.push_back(cell.step == results::kNoStep ? between : cell.step);
   }
   return rows;
@@ -133,16 +133,16 @@ CellRows rows_of_steps(const results::NamedProfile& profile) {
 
 CellRows rows_of_functions(const results::NamedProfile& profile) {
   CellRows rows;
-  for (const results::ProfileCell& cell : profile.cells) {
+  for (const results::NamedProfile::Cell& cell : profile.cells) {
     rows.push_back(cell.function);
   }
   return rows;
 }
 
-DrawnGroups::DrawnGroups(std::size_t groups, std::size_t rounds)
+GroupedSamples::Drawn::Drawn(std::size_t groups, std::size_t rounds)
     : groups_(groups), rounds_(rounds), numbers_(groups * rounds) {}
 
-void DrawnGroups::draw(std::size_t round, std::mt19937_64& random) {
+void GroupedSamples::Drawn::draw(std::size_t round, std::mt19937_64& random) {
   for (std::size_t i = 0; i < groups_; ++i) {
     numbers_[(random() % groups_) * rounds_ + round] += 1.0;
   }
@@ -165,7 +165,7 @@ GroupedSamples::GroupedSamples(const results::NamedProfile& profile,
   for (std::size_t cell = 0; cell < profile.cells.size(); ++cell) {
     std::vector<std::uint32_t>& of_groups = of_rows[row_of_cell[cell]];
     of_groups.resize(totals_.size());
-    for (const results::ProfileCell::Count& count : profile.cells[cell].counts) {
+    for (const results::NamedProfile::Cell::Count& count : profile.cells[cell].counts) {
       of_groups[group_of.at(count.block)] += count.samples;
       totals_[group_of[count.block]] += count.samples;
     }
@@ -199,7 +199,7 @@ double GroupedSamples::execution_seconds() const {
                           : 0.0;
 }
 
-std::vector<double> GroupedSamples::execution_seconds(const DrawnGroups& drawn) const {
+std::vector<double> GroupedSamples::execution_seconds(const GroupedSamples::Drawn& drawn) const {
   std::vector<double> seconds(drawn.rounds());
   std::vector<double> executions(drawn.rounds());
   for (std::size_t group = 0; group < groups(); ++group) {
@@ -212,7 +212,7 @@ std::vector<double> GroupedSamples::execution_seconds(const DrawnGroups& drawn) 
   return seconds;
 }
 
-std::vector<double> GroupedSamples::samples(const DrawnGroups& drawn) const {
+std::vector<double> GroupedSamples::samples(const GroupedSamples::Drawn& drawn) const {
   std::vector<double> sums(drawn.rounds());
   for (std::size_t group = 0; group < groups(); ++group) {
     add_product(static_cast<double>(totals_[group]), drawn.of_group(group), sums);
@@ -221,7 +221,7 @@ std::vector<double> GroupedSamples::samples(const DrawnGroups& drawn) const {
 }
 
 std::vector<double> GroupedSamples::shares(std::size_t row,
-                                           const DrawnGroups& drawn,
+                                           const GroupedSamples::Drawn& drawn,
                                            const std::vector<double>& of_all) const {
   std::vector<double> shares(drawn.rounds());
   for (std::size_t i = begins_[row]; i < begins_[row + 1]; ++i) {
@@ -233,9 +233,9 @@ std::vector<double> GroupedSamples::shares(std::size_t row,
   return shares;
 }
 
-NumberInterval bootstrap_interval(double estimate,
-                                  std::vector<double>& values,
-                                  std::size_t groups) {
+GroupedSamples::Share::Interval bootstrap_interval(double estimate,
+                                                   std::vector<double>& values,
+                                                   std::size_t groups) {
   PLUMB_CHECK(groups > 1 && !values.empty());
   const auto units = static_cast<double>(groups);
   const double wider = stats::t_quantile(1.0 - kLowTail, units - 1.0) / kNormalQuantile *
@@ -244,9 +244,10 @@ NumberInterval bootstrap_interval(double estimate,
           estimate + (quantile(values, 1.0 - kLowTail) - estimate) * wider};
 }
 
-std::vector<ProfileShare> compute_shares(const GroupedSamples& samples, std::uint64_t seed) {
+std::vector<GroupedSamples::Share> compute_shares(const GroupedSamples& samples,
+                                                  std::uint64_t seed) {
   const std::uint64_t whole = samples.samples();
-  std::vector<ProfileShare> shares(samples.rows());
+  std::vector<GroupedSamples::Share> shares(samples.rows());
   const bool intervals = samples.groups() >= GroupedSamples::kMinGroups && whole > 0;
   for (std::size_t row = 0; row < shares.size(); ++row) {
     shares[row].samples = samples.samples(row);
@@ -260,16 +261,17 @@ std::vector<ProfileShare> compute_shares(const GroupedSamples& samples, std::uin
   if (!intervals) {
     return shares;
   }
-  DrawnGroups drawn(samples.groups(), kBootstrapRounds);
+  GroupedSamples::Drawn drawn(samples.groups(), kBootstrapRounds);
   std::mt19937_64 random(seed);
   for (std::size_t round = 0; round < kBootstrapRounds; ++round) {
     drawn.draw(round, random);
   }
   const std::vector<double> of_all = samples.samples(drawn);
   for (const std::size_t row : choose_rows(samples)) {
-    ProfileShare& share = shares[row];
+    GroupedSamples::Share& share = shares[row];
     std::vector<double> values = samples.shares(row, drawn, of_all);
-    const NumberInterval interval = bootstrap_interval(share.share, values, samples.groups());
+    const GroupedSamples::Share::Interval interval =
+        bootstrap_interval(share.share, values, samples.groups());
     share.interval = {std::max(0.0, interval.low), std::min(1.0, interval.high)};
   }
   return shares;
@@ -280,7 +282,7 @@ namespace {
 /// Sets the cost from the pairs of blocks, whose executions are equally many.
 void compute_cost(const results::NamedProfile& profile, ProfileSummary& summary) {
   std::vector<Seconds> ratios;  // without unit: the summary of samples is one of times
-  for (const results::ProfiledBlock& block : profile.blocks) {
+  for (const results::SampledProfile::Block& block : profile.blocks) {
     if (block.unsampled > Seconds(0.0)) {
       ratios.emplace_back(block.sampled / block.unsampled);
     }
@@ -302,9 +304,9 @@ ProfileSummary summarize_profile(const results::NamedProfile& profile) {
   ProfileSummary summary;
   std::uint64_t in_steps = 0;
   std::uint64_t in_functions = 0;
-  for (const results::ProfileCell& cell : profile.cells) {
+  for (const results::NamedProfile::Cell& cell : profile.cells) {
     std::uint64_t samples = 0;
-    for (const results::ProfileCell::Count& count : cell.counts) {
+    for (const results::NamedProfile::Cell::Count& count : cell.counts) {
       samples += count.samples;
     }
     summary.samples += samples;
@@ -317,7 +319,7 @@ ProfileSummary summarize_profile(const results::NamedProfile& profile) {
     summary.in_functions = static_cast<double>(in_functions) / whole;
   }
   Seconds executed{};
-  for (const results::ProfiledBlock& block : profile.blocks) {
+  for (const results::SampledProfile::Block& block : profile.blocks) {
     summary.executions += block.executions;
     executed += block.executed();
   }
@@ -335,7 +337,7 @@ bool is_always_sampled(const results::NamedProfile& profile) {
          });
 }
 
-std::string name_of(const results::ProfiledFunction& function) {
+std::string name_of(const results::NamedProfile::CodeNames::Function& function) {
   if (!function.name.empty()) {
     return function.name;
   }

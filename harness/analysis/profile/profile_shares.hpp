@@ -15,23 +15,6 @@
 
 namespace plumb::analysis {
 
-/// Interval of a number without unit, of 95%.
-struct NumberInterval {
-  double low = 0.0;
-  double high = 0.0;
-};
-
-/// Share of a profile's samples.
-struct ProfileShare {
-  std::uint64_t samples = 0;
-  double share = 0.0;
-  std::optional<NumberInterval> interval;  ///< absent: too few blocks
-};
-
-/// Returns Wilson's interval of a share of independent samples (Brown, Cai and DasGupta,
-/// "Interval Estimation for a Binomial Proportion", 2001, §3.1.1).
-[[nodiscard]] NumberInterval wilson_interval(std::uint64_t part, std::uint64_t whole);
-
 /// Row of a table of shares that each cell of a profile counts to.
 using CellRows = std::vector<std::uint32_t>;
 
@@ -41,39 +24,6 @@ using CellRows = std::vector<std::uint32_t>;
 [[nodiscard]] CellRows rows_of_steps(const results::NamedProfile& profile);
 /// Returns the number of each cell's function.
 [[nodiscard]] CellRows rows_of_functions(const results::NamedProfile& profile);
-
-/// How often each round of a bootstrap drew each group.
-class DrawnGroups {
- public:
-  /// Makes room for some rounds, which are empty until draw().
-  DrawnGroups(std::size_t groups, std::size_t rounds);
-
-  /// Draws as many groups as there are, with replacement, for a round.
-  void draw(std::size_t round, std::mt19937_64& random);
-
-  [[nodiscard]] std::size_t rounds() const { return rounds_; }
-  /// Returns a group's number in each round.
-  [[nodiscard]] std::span<const double> of_group(std::size_t group) const {
-    return std::span(numbers_).subspan(group * rounds_, rounds_);
-  }
-
- private:
-  std::size_t groups_;
-  std::size_t rounds_;
-  std::vector<double> numbers_;  ///< by group, then by round: rounds are computed side by side
-};
-
-/// What a bootstrap over a profile draws.
-enum class DrawnUnit {
-  kBlock,    ///< blocks of executions: the interval is of these processes
-  kProcess,  ///< whole processes, so that the interval knows how processes differ
-  kRun,      ///< whole runs, so that the interval knows how runs differ
-};
-/// Returns the name of what is drawn, of many: "blocks", "processes" or "runs".
-[[nodiscard]] std::string_view to_text(DrawnUnit unit);
-/// Returns what is drawn of a profile: runs, where it has at least GroupedSamples::kMinGroups, else
-/// processes, where it has as many of these.
-[[nodiscard]] DrawnUnit drawn_unit(const results::NamedProfile& profile);
 /// Returns the number of blocks of each unit that is drawn, in their order.
 [[nodiscard]] std::vector<std::uint64_t> blocks_of_units(const results::NamedProfile& profile);
 
@@ -86,6 +36,47 @@ enum class DrawnUnit {
 /// Pure.
 class GroupedSamples {
  public:
+  /// Share of a profile's samples.
+  struct Share {
+    /// Interval of a number without unit, of 95%.
+    struct Interval {
+      double low = 0.0;
+      double high = 0.0;
+    };
+
+    std::uint64_t samples = 0;
+    double share = 0.0;
+    std::optional<Interval> interval;  ///< absent: too few blocks
+  };
+
+  /// What a bootstrap over a profile draws.
+  enum class Unit {
+    kBlock,    ///< blocks of executions: the interval is of these processes
+    kProcess,  ///< whole processes, so that the interval knows how processes differ
+    kRun,      ///< whole runs, so that the interval knows how runs differ
+  };
+
+  /// How often each round of a bootstrap drew each group.
+  class Drawn {
+   public:
+    /// Makes room for some rounds, which are empty until draw().
+    Drawn(std::size_t groups, std::size_t rounds);
+
+    /// Draws as many groups as there are, with replacement, for a round.
+    void draw(std::size_t round, std::mt19937_64& random);
+
+    [[nodiscard]] std::size_t rounds() const { return rounds_; }
+    /// Returns a group's number in each round.
+    [[nodiscard]] std::span<const double> of_group(std::size_t group) const {
+      return std::span(numbers_).subspan(group * rounds_, rounds_);
+    }
+
+   private:
+    std::size_t groups_;
+    std::size_t rounds_;
+    std::vector<double> numbers_;  ///< by group, then by round: rounds are computed side by side
+  };
+
   static constexpr std::size_t kMinGroups = 6;  ///< below, there are no intervals
   static constexpr std::size_t kMaxGroups = 200;
 
@@ -101,12 +92,12 @@ class GroupedSamples {
   /// Returns the mean time of an execution.
   [[nodiscard]] double execution_seconds() const;
   /// Returns that time in each round, where each group counts as often as it was drawn.
-  [[nodiscard]] std::vector<double> execution_seconds(const DrawnGroups& drawn) const;
+  [[nodiscard]] std::vector<double> execution_seconds(const Drawn& drawn) const;
   /// Returns the samples of all rows in each round.
-  [[nodiscard]] std::vector<double> samples(const DrawnGroups& drawn) const;
+  [[nodiscard]] std::vector<double> samples(const Drawn& drawn) const;
   /// Returns the share of a row in each round, of what samples() returned. No samples at all: zero.
   [[nodiscard]] std::vector<double> shares(std::size_t row,
-                                           const DrawnGroups& drawn,
+                                           const Drawn& drawn,
                                            const std::vector<double>& of_all) const;
 
  private:
@@ -115,19 +106,31 @@ class GroupedSamples {
     std::uint32_t samples = 0;
   };
   std::vector<std::uint64_t> totals_;  ///< by group: samples of all rows
-  std::vector<double> seconds_;        ///< by group: ProfiledBlock::executed()
+  std::vector<double> seconds_;        ///< by group: SampledProfile::Block::executed()
   std::vector<double> executions_;     ///< by group: in that time
   std::vector<std::size_t> begins_;    ///< by row: its first count, and after the last one
   std::vector<Count> counts_;
 };
 
+/// Returns Wilson's interval of a share of independent samples (Brown, Cai and DasGupta,
+/// "Interval Estimation for a Binomial Proportion", 2001, §3.1.1).
+[[nodiscard]] GroupedSamples::Share::Interval wilson_interval(std::uint64_t part,
+                                                              std::uint64_t whole);
+
+/// Returns the name of what is drawn, of many: "blocks", "processes" or "runs".
+[[nodiscard]] std::string_view to_text(GroupedSamples::Unit unit);
+
+/// Returns what is drawn of a profile: runs, where it has at least GroupedSamples::kMinGroups, else
+/// processes, where it has as many of these.
+[[nodiscard]] GroupedSamples::Unit drawn_unit(const results::NamedProfile& profile);
+
 /// Returns the 95% interval around an estimate from the values of a bootstrap, which it reorders.
 ///
 /// These are the percentiles, widened by what `groups` units underestimate of the spread: the
 /// factor t(0.975, groups − 1) / z(0.975) · √(groups / (groups − 1)).
-[[nodiscard]] NumberInterval bootstrap_interval(double estimate,
-                                                std::vector<double>& values,
-                                                std::size_t groups);
+[[nodiscard]] GroupedSamples::Share::Interval bootstrap_interval(double estimate,
+                                                                 std::vector<double>& values,
+                                                                 std::size_t groups);
 
 inline constexpr std::size_t kBootstrapRounds = 1000;
 
@@ -135,8 +138,8 @@ inline constexpr std::size_t kBootstrapRounds = 1000;
 ///
 /// A bootstrap says little about a row of few samples. Below kFewSamples, and beyond the
 /// kMaxBootstrapRows rows with most, the interval is Wilson's for independent samples.
-[[nodiscard]] std::vector<ProfileShare> compute_shares(const GroupedSamples& samples,
-                                                       std::uint64_t seed = 1);
+[[nodiscard]] std::vector<GroupedSamples::Share> compute_shares(const GroupedSamples& samples,
+                                                                std::uint64_t seed = 1);
 
 inline constexpr std::uint64_t kFewSamples = 20;
 inline constexpr std::size_t kMaxBootstrapRows = 10'000;
@@ -150,7 +153,7 @@ struct ProfileSummary {
   Seconds execution{};           ///< mean time, without samples if any were so
   /// Relative, of sampling: median over pairs of blocks. Absent: all blocks were sampled.
   std::optional<double> cost;
-  std::optional<NumberInterval> cost_interval;  ///< absent: too few pairs
+  std::optional<GroupedSamples::Share::Interval> cost_interval;  ///< absent: too few pairs
   std::size_t pairs = 0;
 };
 
@@ -161,7 +164,7 @@ struct ProfileSummary {
 [[nodiscard]] bool is_always_sampled(const results::NamedProfile& profile);
 
 /// Returns a function's name for people: "[IMAGE]" if it has none.
-[[nodiscard]] std::string name_of(const results::ProfiledFunction& function);
+[[nodiscard]] std::string name_of(const results::NamedProfile::CodeNames::Function& function);
 /// Returns the name of a cell's step: "(between steps)" if it has none.
 [[nodiscard]] std::string step_name(const results::NamedProfile& profile, std::uint32_t step);
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/profile/profiling_choice.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
 
+#include "harness/analysis/profile/explained_metrics.hpp"
 #include "harness/results/series/series_name.hpp"
 
 namespace plumb::analysis {
@@ -23,20 +22,21 @@ bool needs_no_times(const results::ExecutionMode& mode) {
   return !mode.best_variant && !mode.micro_batch;
 }
 
-std::vector<ProfiledModel> choose_models(const std::vector<ChangedMetric>& changed,
-                                         const ModelsOfLayers& models_of_layers) {
-  std::map<std::string, const ChangedMetric*> models;  // with the metric that has the mode
-  for (const ChangedMetric& metric : changed) {
+std::vector<ProfilingChoice::Model> choose_models(
+    const std::vector<ProfilingChoice::Metric>& changed, const ModelsOfLayers& models_of_layers) {
+  std::map<std::string, const ProfilingChoice::Metric*>
+      models;  // with the metric that has the mode
+  for (const ProfilingChoice::Metric& metric : changed) {
     if (metric.model.empty()) {
       continue;
     }
-    const ChangedMetric*& most = models[metric.model];
+    const ProfilingChoice::Metric*& most = models[metric.model];
     if (needs_no_times(results::execution_mode_from(metric.mode)) &&
         (most == nullptr || std::abs(metric.delta) > std::abs(most->delta))) {
       most = &metric;
     }
   }
-  for (const ChangedMetric& metric : changed) {
+  for (const ProfilingChoice::Metric& metric : changed) {
     const std::vector<std::string>& places = models_of(metric.layer, models_of_layers);
     const bool is_in_one = std::any_of(
         places.begin(), places.end(), [&](const auto& each) { return models.contains(each); });
@@ -44,7 +44,7 @@ std::vector<ProfiledModel> choose_models(const std::vector<ChangedMetric>& chang
       models.emplace(places.front(), nullptr);
     }
   }
-  std::vector<ProfiledModel> chosen;
+  std::vector<ProfilingChoice::Model> chosen;
   chosen.reserve(models.size());
   for (const auto& [subject, metric] : models) {
     chosen.push_back(
@@ -54,10 +54,10 @@ std::vector<ProfiledModel> choose_models(const std::vector<ChangedMetric>& chang
 }
 
 /// Chooses the layers that occur in no model, those first that changed most.
-std::vector<ProfiledModel> choose_layers(const std::vector<ChangedMetric>& changed,
-                                         const ModelsOfLayers& models_of_layers) {
-  std::vector<const ChangedMetric*> alone;
-  for (const ChangedMetric& metric : changed) {
+std::vector<ProfilingChoice::Model> choose_layers(
+    const std::vector<ProfilingChoice::Metric>& changed, const ModelsOfLayers& models_of_layers) {
+  std::vector<const ProfilingChoice::Metric*> alone;
+  for (const ProfilingChoice::Metric& metric : changed) {
     if (metric.model.empty() && models_of(metric.layer, models_of_layers).empty()) {
       alone.push_back(&metric);
     }
@@ -66,9 +66,9 @@ std::vector<ProfiledModel> choose_layers(const std::vector<ChangedMetric>& chang
     return std::abs(left->delta) > std::abs(right->delta);
   });
   alone.resize(std::min(alone.size(), kMaxExplainedLayers));
-  std::vector<ProfiledModel> chosen;
+  std::vector<ProfilingChoice::Model> chosen;
   chosen.reserve(alone.size());
-  for (const ChangedMetric* const metric : alone) {
+  for (const ProfilingChoice::Metric* const metric : alone) {
     chosen.push_back({metric->layer, {}, metric->layer});
   }
   return chosen;
@@ -77,13 +77,13 @@ std::vector<ProfiledModel> choose_layers(const std::vector<ChangedMetric>& chang
 }  // namespace
 
 bool has_model(const ProfilingChoice& choice) {
-  return std::any_of(choice.models.begin(), choice.models.end(), [](const ProfiledModel& each) {
-    return each.layer.empty();
-  });
+  return std::any_of(choice.models.begin(),
+                     choice.models.end(),
+                     [](const ProfilingChoice::Model& each) { return each.layer.empty(); });
 }
 
-ProfilingChoice choose_profiling(std::vector<ChangedMetric> changed,
-                                 std::span<const ChangedMetric> not_changed,
+ProfilingChoice choose_profiling(std::vector<ProfilingChoice::Metric> changed,
+                                 std::span<const ProfilingChoice::Metric> not_changed,
                                  const ModelsOfLayers& models_of_layers) {
   ProfilingChoice choice;
   if (changed.empty()) {
@@ -96,14 +96,14 @@ ProfilingChoice choose_profiling(std::vector<ChangedMetric> changed,
   }
   choice.metrics = std::move(changed);
   const auto is_profiled = [&](const std::string& subject) {
-    return std::any_of(choice.models.begin(), choice.models.end(), [&](const ProfiledModel& each) {
-      return each.subject == subject;
-    });
+    return std::any_of(choice.models.begin(),
+                       choice.models.end(),
+                       [&](const ProfilingChoice::Model& each) { return each.subject == subject; });
   };
-  std::vector<ChangedMetric> models;
-  std::vector<ChangedMetric> layers;
-  std::vector<ChangedMetric> layers_alone;
-  for (const ChangedMetric& metric : not_changed) {
+  std::vector<ProfilingChoice::Metric> models;
+  std::vector<ProfilingChoice::Metric> layers;
+  std::vector<ProfilingChoice::Metric> layers_alone;
+  for (const ProfilingChoice::Metric& metric : not_changed) {
     const std::vector<std::string>& places = models_of(metric.layer, models_of_layers);
     if (metric.model.empty() && std::any_of(places.begin(), places.end(), is_profiled)) {
       layers.push_back(metric);
@@ -114,7 +114,8 @@ ProfilingChoice choose_profiling(std::vector<ChangedMetric> changed,
       models.push_back(metric);
     }
   }
-  const auto is_shorter = [](const ChangedMetric& left, const ChangedMetric& right) {
+  const auto is_shorter = [](const ProfilingChoice::Metric& left,
+                             const ProfilingChoice::Metric& right) {
     return left.baseline < right.baseline;
   };
   std::stable_sort(models.begin(), models.end(), is_shorter);
@@ -122,9 +123,9 @@ ProfilingChoice choose_profiling(std::vector<ChangedMetric> changed,
   const auto longest = std::max_element(layers_alone.begin(), layers_alone.end(), is_shorter);
   models.resize(std::min<std::size_t>(models.size(), 1));
   layers.resize(std::min(layers.size(), kMaxControlLayers));
-  std::vector<ChangedMetric> controls = std::move(models);
+  std::vector<ProfilingChoice::Metric> controls = std::move(models);
   controls.insert(controls.end(), layers.begin(), layers.end());
-  for (const ChangedMetric& control : controls) {
+  for (const ProfilingChoice::Metric& control : controls) {
     if (!control.model.empty()) {
       choice.models.push_back({control.model, results::execution_mode_from(control.mode)});
     }
@@ -133,7 +134,7 @@ ProfilingChoice choose_profiling(std::vector<ChangedMetric> changed,
     choice.models.push_back({longest->layer, {}, longest->layer});
     controls.push_back(*longest);
   }
-  for (ChangedMetric& control : controls) {
+  for (ProfilingChoice::Metric& control : controls) {
     control.control = true;
     choice.metrics.push_back(std::move(control));
   }
@@ -142,9 +143,9 @@ ProfilingChoice choose_profiling(std::vector<ChangedMetric> changed,
 
 namespace {
 
-ChangedMetric describe(const MetricComparison& metric) {
+ProfilingChoice::Metric describe(const MetricComparison& metric) {
   const bool of_model = metric.kind == MetricKind::kEndToEnd;
-  ChangedMetric described;
+  ProfilingChoice::Metric described;
   described.series = metric.series;
   described.model = of_model ? metric.model : "";
   described.mode = of_model ? results::parse_series(metric.series).mode : "";
@@ -163,8 +164,8 @@ ChangedMetric describe(const MetricComparison& metric) {
 
 ProfilingChoice choose_comparison_profiling(
     const RunComparison& comparison, const std::map<std::string, const model::Graph*>& graphs) {
-  std::vector<ChangedMetric> changed;
-  std::vector<ChangedMetric> not_changed;
+  std::vector<ProfilingChoice::Metric> changed;
+  std::vector<ProfilingChoice::Metric> not_changed;
   for (const MetricComparison& metric : comparison.metrics) {
     const bool has_functions =
         metric.kind == MetricKind::kEndToEnd || metric.kind == MetricKind::kLayer;

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/qualify/criteria_judgement.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "harness/analysis/qualify/qualification_evidence.hpp"
+#include "harness/analysis/qualify/qualification.hpp"
 #include "harness/base/name_match.hpp"
 
 namespace plumb::analysis {
@@ -35,7 +33,7 @@ std::string amount_text(double amount, const std::string& unit) {
                                             : fmt::format("{:.4g} MiB", amount / kKibi / kKibi);
 }
 
-std::string case_of(const QualifiedMetric& metric) {
+std::string case_of(const RoundComparison::Metric& metric) {
   return metric.mode.empty() ? metric.subject : metric.subject + " " + metric.mode;
 }
 
@@ -51,7 +49,7 @@ class Judge {
     unsupported();
     accuracy();
     deaths();
-    const QualificationCriteria& limits = q_.criteria;
+    const Qualification::Criteria& limits = q_.criteria;
     growth({"memory", "memory_growth", limits.memory_growth, limits.memory_minimum_bytes, "bytes"});
     growth({"creation",
             "creation_growth",
@@ -68,26 +66,29 @@ class Judge {
  private:
   /// Adds the result of a criterion that was not measured.
   void add_unmeasured(const char* criterion, const std::string& limit, const std::string& why) {
-    q_.results.push_back({criterion, limit, CriterionState::kNotMeasured, why, {}});
+    q_.results.push_back(
+        {criterion, limit, Qualification::Criterion::State::kNotMeasured, why, {}});
   }
 
   /// Adds a result. It is waived if waivers cover all failed cases.
-  void add(CriterionResult result, std::vector<std::string> failed, std::vector<std::string> open) {
+  void add(Qualification::Criterion result,
+           std::vector<std::string> failed,
+           std::vector<std::string> open) {
     const bool any = !failed.empty();
     const bool waived = any && std::all_of(failed.begin(), failed.end(), [&](const auto& name) {
                           return waive(name);
                         });
-    result.state = waived          ? CriterionState::kWaived
-                   : any           ? CriterionState::kFailed
-                   : !open.empty() ? CriterionState::kOpen
-                                   : CriterionState::kMet;
+    result.state = waived          ? Qualification::Criterion::State::kWaived
+                   : any           ? Qualification::Criterion::State::kFailed
+                   : !open.empty() ? Qualification::Criterion::State::kOpen
+                                   : Qualification::Criterion::State::kMet;
     result.cases = any ? std::move(failed) : std::move(open);
     q_.results.push_back(std::move(result));
   }
 
   /// Adds a result that rests on times of models or layers. Nothing about these is shown where the
   /// A/A control failed.
-  void add_timed(CriterionResult result,
+  void add_timed(Qualification::Criterion result,
                  std::vector<std::string> failed,
                  std::vector<std::string> open) {
     if (q_.control_failed) {
@@ -101,7 +102,7 @@ class Judge {
   }
 
   bool waive(const std::string& name) {
-    for (QualificationCriteria::Waiver& waiver : q_.criteria.waivers) {
+    for (Qualification::Criteria::Waiver& waiver : q_.criteria.waivers) {
       if (waiver.expired || !matches_pattern(waiver.match, name)) {
         continue;
       }
@@ -110,7 +111,7 @@ class Judge {
         waiver.applied_to.push_back(name);
       }
       for (auto* metrics : {&q_.models, &q_.layers}) {
-        for (QualifiedMetric& metric : *metrics) {
+        for (RoundComparison::Metric& metric : *metrics) {
           if (case_of(metric) == name) {
             metric.waived_by = waiver.reason;
           }
@@ -121,11 +122,13 @@ class Judge {
     return false;
   }
 
-  void slowdown(const char* name, const std::vector<QualifiedMetric>& metrics, double limit) {
+  void slowdown(const char* name,
+                const std::vector<RoundComparison::Metric>& metrics,
+                double limit) {
     std::vector<std::string> failed;
     std::vector<std::string> open;
     const MetricComparison* worst = nullptr;
-    for (const QualifiedMetric& metric : metrics) {
+    for (const RoundComparison::Metric& metric : metrics) {
       if (metric.test.ratio && (worst == nullptr || *metric.test.ratio > *worst->ratio)) {
         worst = &metric.test;
       }
@@ -135,7 +138,8 @@ class Judge {
         open.push_back(case_of(metric));
       }
     }
-    CriterionResult result{name, fmt::format("at most {:+.4g}%", 100.0 * limit), {}, {}, {}};
+    Qualification::Criterion result{
+        name, fmt::format("at most {:+.4g}%", 100.0 * limit), {}, {}, {}};
     if (metrics.empty()) {
       return add_unmeasured(name, result.limit, "none was measured");
     }
@@ -160,7 +164,7 @@ class Judge {
     std::vector<std::string> failed;
     std::vector<std::string> open;
     std::string found;
-    for (const ModeMean& mean : q_.geometric_means) {
+    for (const Qualification::Mean& mean : q_.geometric_means) {
       found += fmt::format("{}{}: {:.4f} ({:.4f} to {:.4f}) over {} model{}",
                            found.empty() ? "" : "; ",
                            mean.mode,
@@ -185,7 +189,7 @@ class Judge {
   void unsupported() {
     std::vector<std::string> broken;
     for (const auto* metrics : {&q_.models, &q_.layers}) {
-      for (const QualifiedMetric& metric : *metrics) {
+      for (const RoundComparison::Metric& metric : *metrics) {
         if (metric.test.verdict == ComparisonVerdict::kBroken) {
           broken.push_back(case_of(metric));
         }
@@ -307,16 +311,16 @@ class Judge {
   Qualification& q_;
 };
 
-std::size_t count(const Qualification& qualification, CriterionState state) {
+std::size_t count(const Qualification& qualification, Qualification::Criterion::State state) {
   return static_cast<std::size_t>(std::count_if(
       qualification.results.begin(), qualification.results.end(), [state](const auto& result) {
         return result.state == state;
       }));
 }
 
-std::string list(const Qualification& qualification, CriterionState state) {
+std::string list(const Qualification& qualification, Qualification::Criterion::State state) {
   std::string names;
-  for (const CriterionResult& result : qualification.results) {
+  for (const Qualification::Criterion& result : qualification.results) {
     if (result.state == state) {
       names += (names.empty() ? "" : ", ") + result.criterion;
     }
@@ -330,10 +334,11 @@ void judge_criteria(Qualification& qualification) {
   qualification.results.clear();
   qualification.control_failed = qualification.alarms.failed();
   Judge(qualification).judge();
-  const std::size_t failed = count(qualification, CriterionState::kFailed);
-  const std::size_t open = count(qualification, CriterionState::kOpen);
-  const std::size_t unmeasured = count(qualification, CriterionState::kNotMeasured);
-  const std::size_t waived = count(qualification, CriterionState::kWaived);
+  const std::size_t failed = count(qualification, Qualification::Criterion::State::kFailed);
+  const std::size_t open = count(qualification, Qualification::Criterion::State::kOpen);
+  const std::size_t unmeasured =
+      count(qualification, Qualification::Criterion::State::kNotMeasured);
+  const std::size_t waived = count(qualification, Qualification::Criterion::State::kWaived);
   if (qualification.stack_changed) {
     qualification.verdict = QualificationVerdict::kNotEnoughEvidence;
     qualification.reason = "a stack changed while it was measured";
@@ -348,10 +353,11 @@ void judge_criteria(Qualification& qualification) {
         "the machine drifted: its controls, which use no library, differ between the sides";
   } else if (failed > 0) {
     qualification.verdict = QualificationVerdict::kReject;
-    qualification.reason = fmt::format("{} of {} criteria failed: {}",
-                                       failed,
-                                       qualification.results.size(),
-                                       list(qualification, CriterionState::kFailed));
+    qualification.reason =
+        fmt::format("{} of {} criteria failed: {}",
+                    failed,
+                    qualification.results.size(),
+                    list(qualification, Qualification::Criterion::State::kFailed));
   } else if (!qualification.complete) {
     qualification.verdict = QualificationVerdict::kNotEnoughEvidence;
     qualification.reason = "the qualification was stopped before everything was decided";
@@ -360,11 +366,12 @@ void judge_criteria(Qualification& qualification) {
     qualification.reason = fmt::format("{} of {} criteria are still open: {}",
                                        open,
                                        qualification.results.size(),
-                                       list(qualification, CriterionState::kOpen));
+                                       list(qualification, Qualification::Criterion::State::kOpen));
   } else if (waived > 0) {
     qualification.verdict = QualificationVerdict::kApproveWithExceptions;
-    qualification.reason = fmt::format("all criteria are met, except the waived ones: {}",
-                                       list(qualification, CriterionState::kWaived));
+    qualification.reason =
+        fmt::format("all criteria are met, except the waived ones: {}",
+                    list(qualification, Qualification::Criterion::State::kWaived));
   } else {
     qualification.verdict = QualificationVerdict::kApprove;
     qualification.reason = fmt::format("all {} criteria{} are met",
@@ -380,18 +387,18 @@ void judge_criteria(Qualification& qualification) {
         100.0 * qualification.alarms.level);
   }
   if (unmeasured > 0) {
-    qualification.reason +=
-        fmt::format("; not measured: {}", list(qualification, CriterionState::kNotMeasured));
+    qualification.reason += fmt::format(
+        "; not measured: {}", list(qualification, Qualification::Criterion::State::kNotMeasured));
   }
 }
 
-void judge_again(Qualification& qualification, QualificationCriteria criteria) {
-  const QualificationCriteria before = std::exchange(qualification.criteria, std::move(criteria));
+void judge_again(Qualification& qualification, Qualification::Criteria criteria) {
+  const Qualification::Criteria before = std::exchange(qualification.criteria, std::move(criteria));
   qualification.criteria.control_drift = before.control_drift;
   qualification.judged_again = true;
   qualification.alarms = alarm_control(qualification);  // earlier versions had another control
   for (auto* metrics : {&qualification.models, &qualification.layers}) {
-    for (QualifiedMetric& metric : *metrics) {
+    for (RoundComparison::Metric& metric : *metrics) {
       metric.waived_by.clear();
     }
   }

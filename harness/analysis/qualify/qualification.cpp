@@ -8,10 +8,9 @@
 #include <cmath>
 #include <utility>
 
-#include "harness/analysis/compare/finding.hpp"
-#include "harness/analysis/compare/metric_fields.hpp"
+#include "harness/analysis/compare/comparison_fields.hpp"
+#include "harness/analysis/compare/comparison_result.hpp"
 #include "harness/analysis/compare/rounds/confirmation.hpp"
-#include "harness/analysis/explain/function_fields.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/parsed_text.hpp"
 
@@ -31,17 +30,17 @@ std::string_view to_text(QualificationVerdict verdict) {
   return "not_enough_evidence";
 }
 
-std::string_view to_text(CriterionState state) {
+std::string_view to_text(Qualification::Criterion::State state) {
   switch (state) {
-    case CriterionState::kMet:
+    case Qualification::Criterion::State::kMet:
       return "met";
-    case CriterionState::kFailed:
+    case Qualification::Criterion::State::kFailed:
       return "failed";
-    case CriterionState::kWaived:
+    case Qualification::Criterion::State::kWaived:
       return "waived";
-    case CriterionState::kNotMeasured:
+    case Qualification::Criterion::State::kNotMeasured:
       return "not measured";
-    case CriterionState::kOpen:
+    case Qualification::Criterion::State::kOpen:
       break;
   }
   return "open";
@@ -74,21 +73,21 @@ constexpr std::array kQualificationVerdicts{QualificationVerdict::kApprove,
                                             QualificationVerdict::kApproveWithExceptions,
                                             QualificationVerdict::kReject,
                                             QualificationVerdict::kNotEnoughEvidence};
-constexpr std::array kBoundChanges{BoundChange::kNotTested,
-                                   BoundChange::kCapabilityLost,
-                                   BoundChange::kChoiceOnly,
-                                   BoundChange::kUndecided};
-constexpr std::array kReplayFindings{ReplayFinding::kNotTested,
-                                     ReplayFinding::kHeuristicChanged,
-                                     ReplayFinding::kKernelChanged,
-                                     ReplayFinding::kRemoved,
-                                     ReplayFinding::kNotSeenAgain,
-                                     ReplayFinding::kUndecided};
-constexpr std::array kCriterionStates{CriterionState::kMet,
-                                      CriterionState::kFailed,
-                                      CriterionState::kWaived,
-                                      CriterionState::kOpen,
-                                      CriterionState::kNotMeasured};
+constexpr std::array kBoundChanges{RoundComparison::PinnedCheck::BoundChange::kNotTested,
+                                   RoundComparison::PinnedCheck::BoundChange::kCapabilityLost,
+                                   RoundComparison::PinnedCheck::BoundChange::kChoiceOnly,
+                                   RoundComparison::PinnedCheck::BoundChange::kUndecided};
+constexpr std::array kReplayFindings{RoundComparison::PinnedCheck::Finding::kNotTested,
+                                     RoundComparison::PinnedCheck::Finding::kHeuristicChanged,
+                                     RoundComparison::PinnedCheck::Finding::kKernelChanged,
+                                     RoundComparison::PinnedCheck::Finding::kRemoved,
+                                     RoundComparison::PinnedCheck::Finding::kNotSeenAgain,
+                                     RoundComparison::PinnedCheck::Finding::kUndecided};
+constexpr std::array kCriterionStates{Qualification::Criterion::State::kMet,
+                                      Qualification::Criterion::State::kFailed,
+                                      Qualification::Criterion::State::kWaived,
+                                      Qualification::Criterion::State::kOpen,
+                                      Qualification::Criterion::State::kNotMeasured};
 
 /// Reads a record of the store. Throws Error{kUser} that says which it was.
 template <typename Value>
@@ -117,7 +116,7 @@ void describe(Fields& fields, Described<Fields, MetricComparison>& value) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, QualificationCriteria::Waiver>& value) {
+void describe(Fields& fields, Described<Fields, Qualification::Criteria::Waiver>& value) {
   fields("match", value.match);
   fields("reason", value.reason);
   fields("who", value.who);
@@ -127,7 +126,7 @@ void describe(Fields& fields, Described<Fields, QualificationCriteria::Waiver>& 
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, QualificationCriteria>& value) {
+void describe(Fields& fields, Described<Fields, Qualification::Criteria>& value) {
   fields("file", value.file);
   fields("sha256", value.sha256);
   fields("model_slowdown", value.model_slowdown);
@@ -147,7 +146,7 @@ void describe(Fields& fields, Described<Fields, QualificationCriteria>& value) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, CriterionResult>& value) {
+void describe(Fields& fields, Described<Fields, Qualification::Criterion>& value) {
   fields("criterion", value.criterion);
   fields("limit", value.limit);
   fields("state", value.state, kCriterionStates);
@@ -174,7 +173,7 @@ void describe(Fields& fields, Described<Fields, EnvironmentDifference>& value) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, PinnedVariantCheck>& value) {
+void describe(Fields& fields, Described<Fields, RoundComparison::PinnedCheck>& value) {
   fields("finding", value.finding, kReplayFindings);
   fields("bound", value.bound, kBoundChanges);
   fields("replayed_variant", value.replayed_variant);
@@ -186,7 +185,7 @@ void describe(Fields& fields, Described<Fields, PinnedVariantCheck>& value) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, QualifiedMetric>& value) {
+void describe(Fields& fields, Described<Fields, RoundComparison::Metric>& value) {
   fields("subject", value.subject);
   fields("mode", value.mode);
   fields("test", value.test);
@@ -203,7 +202,7 @@ void describe(Fields& fields, Described<Fields, QualifiedMetric>& value) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, ModelAttribution::Term>& value) {
+void describe(Fields& fields, Described<Fields, RunComparison::Attribution::Term>& value) {
   fields("layer", value.layer);
   fields("seconds", value.seconds);
   fields("error", value.error);
@@ -212,7 +211,7 @@ void describe(Fields& fields, Described<Fields, ModelAttribution::Term>& value) 
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, ModelAttribution>& value) {
+void describe(Fields& fields, Described<Fields, RunComparison::Attribution>& value) {
   fields("subject", value.subject);
   fields("mode", value.mode);
   fields("delta_seconds", value.delta_seconds);
@@ -227,7 +226,7 @@ void describe(Fields& fields, Described<Fields, ModelAttribution>& value) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, QualificationFinding>& value) {
+void describe(Fields& fields, Described<Fields, RunComparison::Finding>& value) {
   fields("cause", value.cause);
   fields("evidence", value.evidence);
   fields("layers", value.layers);
@@ -258,7 +257,7 @@ void describe(Fields& fields, Described<Fields, Qualification::Cost>& value) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, QualifiedControl>& value) {
+void describe(Fields& fields, Described<Fields, RoundComparison::Control>& value) {
   fields("name", value.name);
   fields("test", value.test);
   fields("baseline_seconds", value.baseline_seconds);
@@ -267,7 +266,7 @@ void describe(Fields& fields, Described<Fields, QualifiedControl>& value) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, AlarmControl>& value) {
+void describe(Fields& fields, Described<Fields, Qualification::Alarms>& value) {
   fields("tests", value.tests);
   fields("alarms", value.alarms);
   fields("level", value.level);
@@ -276,19 +275,19 @@ void describe(Fields& fields, Described<Fields, AlarmControl>& value) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, InvalidRound>& value) {
+void describe(Fields& fields, Described<Fields, RoundComparison::InvalidRound>& value) {
   fields("round", value.round);
   fields("reason", value.reason);
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, QualificationLook>& value) {
+void describe(Fields& fields, Described<Fields, Qualification::Look>& value) {
   fields("pairs", value.pairs);
   fields("open", value.open);
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, ModeMean>& value) {
+void describe(Fields& fields, Described<Fields, Qualification::Mean>& value) {
   fields("mode", value.mode);
   fields("models", value.models);
   fields("value", value.value);
@@ -368,7 +367,7 @@ constexpr double kShare = 0.5;  // of the regression that makes a time as slow
 enum class Shown { kYes, kNo, kUndecided };
 
 std::optional<MetricComparison> tested(const PairedSamples& samples, MetricKind kind) {
-  PairedMetric metric = paired_metric(samples, samples.name, kind);
+  PairedSamples::Metric metric = paired_metric(samples, samples.name, kind);
   if (!metric.log_ratio) {
     return std::nullopt;
   }
@@ -383,22 +382,23 @@ Shown shown(const MetricComparison& test, const MetricComparison& regression) {
   return test.low >= half ? Shown::kYes : test.high < half ? Shown::kNo : Shown::kUndecided;
 }
 
-ReplayFinding finding_of(Shown slower, bool same_choice) {
+RoundComparison::PinnedCheck::Finding finding_of(Shown slower, bool same_choice) {
   switch (slower) {
     case Shown::kYes:
-      return ReplayFinding::kKernelChanged;
+      return RoundComparison::PinnedCheck::Finding::kKernelChanged;
     case Shown::kNo:
-      return same_choice ? ReplayFinding::kNotSeenAgain : ReplayFinding::kHeuristicChanged;
+      return same_choice ? RoundComparison::PinnedCheck::Finding::kNotSeenAgain
+                         : RoundComparison::PinnedCheck::Finding::kHeuristicChanged;
     case Shown::kUndecided:
       break;
   }
-  return ReplayFinding::kUndecided;
+  return RoundComparison::PinnedCheck::Finding::kUndecided;
 }
 
-BoundChange bound_of(Shown slower) {
-  return slower == Shown::kYes  ? BoundChange::kCapabilityLost
-         : slower == Shown::kNo ? BoundChange::kChoiceOnly
-                                : BoundChange::kUndecided;
+RoundComparison::PinnedCheck::BoundChange bound_of(Shown slower) {
+  return slower == Shown::kYes  ? RoundComparison::PinnedCheck::BoundChange::kCapabilityLost
+         : slower == Shown::kNo ? RoundComparison::PinnedCheck::BoundChange::kChoiceOnly
+                                : RoundComparison::PinnedCheck::BoundChange::kUndecided;
 }
 
 std::string change(const MetricComparison& test) {
@@ -414,22 +414,23 @@ std::string same_variant(const std::string& chosen, const std::vector<std::strin
   if (std::find(variants.begin(), variants.end(), chosen) != variants.end()) {
     return chosen;
   }
-  const ImplementationName name = implementation_name(chosen);
+  const RunComparison::Implementation name = implementation_name(chosen);
   const auto found = std::find_if(variants.begin(), variants.end(), [&](const auto& variant) {
     return implementation_name(variant) == name;
   });
   return found != variants.end() ? *found : "";
 }
 
-PinnedVariantCheck judge_replay(const ReplayTimes& times, const MetricComparison& regression) {
-  PinnedVariantCheck result;
+RoundComparison::PinnedCheck judge_replay(const Qualification::ReplayTimes& times,
+                                          const MetricComparison& regression) {
+  RoundComparison::PinnedCheck result;
   result.replayed_variant = times.replayed;
   result.baseline_best = times.baseline_best;
   result.candidate_best = times.candidate_best;
   result.replay = tested(times.replay, MetricKind::kReplay);
   result.best = tested(times.best, MetricKind::kCapability);
   if (times.replayed.empty()) {
-    result.finding = ReplayFinding::kRemoved;
+    result.finding = RoundComparison::PinnedCheck::Finding::kRemoved;
     result.evidence = fmt::format("the candidate has no '{}'", times.chosen);
   } else if (result.replay && regression.ratio) {
     result.finding =

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/qualify/qualification_evidence.hpp"
-
 #include <algorithm>
 #include <boost/math/distributions/binomial.hpp>
 #include <cmath>
@@ -11,10 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "harness/analysis/compare/finding.hpp"
-#include "harness/analysis/compare/metric_test.hpp"
-#include "harness/analysis/compare/model_attribution.hpp"
+#include "harness/analysis/compare/attribution.hpp"
+#include "harness/analysis/compare/comparison_result.hpp"
+#include "harness/analysis/compare/metric_comparison.hpp"
 #include "harness/analysis/compare/rounds/round_comparison.hpp"
+#include "harness/analysis/qualify/qualification.hpp"
 #include "harness/results/paired_round.hpp"
 
 namespace plumb::analysis {
@@ -24,7 +23,7 @@ constexpr double kTail = 0.025;
 
 /// Returns the pairs of a metric that screened it: the ratios of the earlier half as the baseline,
 /// those of the later half as the candidate.
-PairedSamples later_against_earlier(const QualifiedMetric& metric) {
+PairedSamples later_against_earlier(const RoundComparison::Metric& metric) {
   PairedSamples samples;
   const std::size_t half = std::min({metric.screening_pairs,
                                      metric.baseline_seconds.size(),
@@ -38,18 +37,19 @@ PairedSamples later_against_earlier(const QualifiedMetric& metric) {
   return samples;
 }
 
-void count_alarms(const std::vector<QualifiedMetric>& metrics,
+void count_alarms(const std::vector<RoundComparison::Metric>& metrics,
                   bool moderate,
-                  AlarmControl& control) {
+                  Qualification::Alarms& control) {
   std::vector<stats::TrimmedMean> samples;
-  for (const QualifiedMetric& metric : metrics) {
-    const PairedMetric halves = paired_metric(later_against_earlier(metric), metric.subject);
+  for (const RoundComparison::Metric& metric : metrics) {
+    const PairedSamples::Metric halves =
+        paired_metric(later_against_earlier(metric), metric.subject);
     if (halves.log_ratio) {
       samples.push_back(*halves.log_ratio);
     }
   }
-  const stats::VariancePrior prior =
-      moderate ? stats::variance_prior(samples) : stats::VariancePrior{};
+  const stats::TrimmedMean::Prior prior =
+      moderate ? stats::variance_prior(samples) : stats::TrimmedMean::Prior{};
   for (const stats::TrimmedMean& sample : samples) {
     MetricComparison scratch;
     ++control.tests;
@@ -62,27 +62,30 @@ void count_alarms(const std::vector<QualifiedMetric>& metrics,
 constexpr double kNormal95 = 1.959964;
 constexpr double kWorseError = 2.0;  // times the baseline's: no longer rounding alike
 
-std::vector<const results::PairedRound*> valid_rounds(std::span<const results::PairedRound> rounds,
-                                                      const std::vector<InvalidRound>& invalid) {
+std::vector<const results::PairedRound*> valid_rounds(
+    std::span<const results::PairedRound> rounds,
+    const std::vector<RoundComparison::InvalidRound>& invalid) {
   std::vector<const results::PairedRound*> valid;
   for (const results::PairedRound& round : rounds) {
-    if (std::none_of(invalid.begin(), invalid.end(), [&](const InvalidRound& each) {
-          return each.round == round.number;
-        })) {
+    if (std::none_of(
+            invalid.begin(), invalid.end(), [&](const RoundComparison::InvalidRound& each) {
+              return each.round == round.number;
+            })) {
       valid.push_back(&round);
     }
   }
   return valid;
 }
 
-std::vector<ModeMean> geometric_means(const std::vector<QualifiedMetric>& models) {
+std::vector<Qualification::Mean> geometric_means(
+    const std::vector<RoundComparison::Metric>& models) {
   struct Sum {
     double logs = 0.0;
     double square = 0.0;
     std::size_t n = 0;
   };
   std::map<std::string, Sum> sums;
-  for (const QualifiedMetric& model : models) {
+  for (const RoundComparison::Metric& model : models) {
     if (model.test.ratio) {
       Sum& sum = sums[model.mode];
       const double error = std::log(model.test.high / model.test.low) / (2.0 * kNormal95);
@@ -91,7 +94,7 @@ std::vector<ModeMean> geometric_means(const std::vector<QualifiedMetric>& models
       ++sum.n;
     }
   }
-  std::vector<ModeMean> means;
+  std::vector<Qualification::Mean> means;
   for (const auto& [mode, sum] : sums) {
     const auto n = static_cast<double>(sum.n);
     const double reach = kNormal95 * std::sqrt(sum.square) / n;
@@ -171,7 +174,7 @@ void add_cost(const std::string& subject,
               const std::string& unit,
               const PairedSamples& samples,
               Qualification& q) {
-  const PairedMetric metric = paired_metric(samples, name, MetricKind::kCost);
+  const PairedSamples::Metric metric = paired_metric(samples, name, MetricKind::kCost);
   if (!metric.log_ratio) {
     return;
   }
@@ -234,8 +237,8 @@ void add_costs(std::span<const results::PairedRound* const> rounds,
 
 }  // namespace
 
-AlarmControl alarm_control(const Qualification& q) {
-  AlarmControl control;
+Qualification::Alarms alarm_control(const Qualification& q) {
+  Qualification::Alarms control;
   count_alarms(q.layers, true, control);
   count_alarms(q.models, false, control);
   if (control.tests > 0) {
@@ -258,14 +261,14 @@ void add_evidence(std::span<const results::PairedRound> rounds,
   q.invalid_rounds = std::move(comparison.drift.invalid);
   const std::vector<const results::PairedRound*> valid = valid_rounds(rounds, q.invalid_rounds);
   std::size_t screening = 0;
-  for (const QualifiedMetric& metric : q.models) {
+  for (const RoundComparison::Metric& metric : q.models) {
     screening = std::max(screening, metric.screening_pairs);
   }
-  for (const QualifiedMetric& metric : q.layers) {
+  for (const RoundComparison::Metric& metric : q.layers) {
     screening = std::max(screening, metric.screening_pairs);
   }
   q.geometric_means = geometric_means(q.models);
-  for (const QualifiedMetric& model : q.models) {
+  for (const RoundComparison::Metric& model : q.models) {
     if (auto attribution = attribute_model(valid, {model.subject, model.mode})) {
       q.attributions.push_back(std::move(*attribution));
     }
@@ -283,47 +286,48 @@ void add_evidence(std::span<const results::PairedRound> rounds,
 
 namespace {
 
-bool worse(const QualifiedMetric& metric) {
+bool worse(const RoundComparison::Metric& metric) {
   return metric.test.verdict == ComparisonVerdict::kRegressed ||
          metric.test.verdict == ComparisonVerdict::kBroken;
 }
 
 /// Returns the cause by which layers are grouped: why one broke, or what the variants' names show.
-Cause named_cause(const QualifiedMetric& layer) {
-  Cause cause = implementation_cause(layer.baseline_variant, layer.candidate_variant);
+MetricComparison::Cause named_cause(const RoundComparison::Metric& layer) {
+  MetricComparison::Cause cause =
+      implementation_cause(layer.baseline_variant, layer.candidate_variant);
   if (layer.test.verdict == ComparisonVerdict::kBroken) {
     cause.cause = layer.test.reason;
   } else if (layer.baseline_variant == layer.candidate_variant &&
-             layer.replay.finding == ReplayFinding::kNotSeenAgain) {
+             layer.replay.finding == RoundComparison::PinnedCheck::Finding::kNotSeenAgain) {
     cause.cause = "slower in the rounds, but not when measured again";
   }
   return cause;
 }
 
-void name_layer(QualifiedMetric& layer) {
+void name_layer(RoundComparison::Metric& layer) {
   layer.test.causes = {named_cause(layer)};
-  const PinnedVariantCheck& replay = layer.replay;
+  const RoundComparison::PinnedCheck& replay = layer.replay;
   const auto add = [&](const char* cause) {
     layer.test.causes.push_back({cause, 1.0, replay.evidence});
   };
   switch (replay.finding) {
-    case ReplayFinding::kHeuristicChanged:
+    case RoundComparison::PinnedCheck::Finding::kHeuristicChanged:
       add("heuristic changed");
       break;
-    case ReplayFinding::kKernelChanged:
+    case RoundComparison::PinnedCheck::Finding::kKernelChanged:
       add("kernel changed");
       break;
-    case ReplayFinding::kRemoved:
+    case RoundComparison::PinnedCheck::Finding::kRemoved:
       add("implementation removed");
       break;
-    case ReplayFinding::kNotSeenAgain:
-    case ReplayFinding::kUndecided:
-    case ReplayFinding::kNotTested:
+    case RoundComparison::PinnedCheck::Finding::kNotSeenAgain:
+    case RoundComparison::PinnedCheck::Finding::kUndecided:
+    case RoundComparison::PinnedCheck::Finding::kNotTested:
       break;
   }
-  if (replay.bound == BoundChange::kCapabilityLost) {
+  if (replay.bound == RoundComparison::PinnedCheck::BoundChange::kCapabilityLost) {
     add("capability lost");
-  } else if (replay.bound == BoundChange::kChoiceOnly) {
+  } else if (replay.bound == RoundComparison::PinnedCheck::BoundChange::kChoiceOnly) {
     add("choice only");
   }
 }
@@ -331,20 +335,20 @@ void name_layer(QualifiedMetric& layer) {
 }  // namespace
 
 void add_findings(Qualification& qualification) {
-  FindingGroups groups;
-  for (QualifiedMetric& layer : qualification.layers) {
+  RunComparison::FindingGroups groups;
+  for (RoundComparison::Metric& layer : qualification.layers) {
     if (!worse(layer)) {
       continue;
     }
     name_layer(layer);
-    Cause cause = layer.test.causes.front();
+    MetricComparison::Cause cause = layer.test.causes.front();
     if (!layer.replay.evidence.empty()) {
       cause.evidence += "; " + layer.replay.evidence;
     }
     groups.add(cause, layer.subject, layer.test.delta, layer.models);
   }
-  for (QualifiedMetric& model : qualification.models) {
-    for (const ModelAttribution& attribution : qualification.attributions) {
+  for (RoundComparison::Metric& model : qualification.models) {
+    for (const RunComparison::Attribution& attribution : qualification.attributions) {
       const bool changed = model.test.verdict == ComparisonVerdict::kRegressed ||
                            model.test.verdict == ComparisonVerdict::kImproved;
       if (changed && attribution.subject == model.subject && attribution.mode == model.mode) {

@@ -8,8 +8,7 @@
 #include "harness/analysis/bounds/model_partition.hpp"
 #include "harness/analysis/limits/batch_curve.hpp"
 #include "harness/analysis/limits/model_limits.hpp"
-#include "harness/analysis/report/run_report.hpp"
-#include "harness/analysis/whatif/mode_facts.hpp"
+#include "harness/analysis/report/reports.hpp"
 #include "harness/analysis/whatif/what_if.hpp"
 #include "harness/analysis/whatif/what_if_input.hpp"
 #include "harness/base/timestamp.hpp"
@@ -41,18 +40,18 @@ Json text_or_null(const std::string& text) {
 
 namespace {
 
-Json limit_or_null(const std::optional<BindingLimit>& limit) {
+Json limit_or_null(const std::optional<ModelLimits::Limit>& limit) {
   return limit ? Json(to_text(*limit)) : Json();
 }
 
 /// Returns what binds a model and each of its steps, the slowest step first.
 [[nodiscard]] Json limits_json(const model::Graph& graph, const ModelLimits& limits) {
   Json shares = Json::object();
-  for (const BindingLimit limit : kLimits) {
+  for (const ModelLimits::Limit limit : kLimits) {
     shares[std::string(to_text(limit))] = limits.share(limit);
   }
   Json steps = Json::array();
-  for (const StepLimit& step : limits.steps) {
+  for (const ModelLimits::Step& step : limits.steps) {
     steps.push_back({{"name", name_of(graph, step.layers)},
                      {"layers", step.layers},
                      {"key", step.key.text},
@@ -114,7 +113,7 @@ Json limit_or_null(const std::optional<BindingLimit>& limit) {
 /// Returns what somebody must know who switches a change on.
 Json circumstances_json(const WhatIfResult& result) {
   Json settings = Json::array();
-  for (const ModeSetting& each : settings_of(result.execution_mode)) {
+  for (const WhatIfResult::Setting& each : settings_of(result.execution_mode)) {
     settings.push_back(
         {{"option", each.option}, {"framework", each.framework}, {"setting", each.setting}});
   }
@@ -169,7 +168,8 @@ Json circumstances_json(const WhatIfResult& result) {
   add_times("", result.predicted, result.predicted_interval);
   add_times("realised_baseline_", result.realised_baseline, result.realised_baseline_interval);
   add_times("realised_", result.realised, result.realised_interval);
-  const PredictionError error = result.prediction_error.value_or(PredictionError{});
+  const WhatIfResult::PredictionError error =
+      result.prediction_error.value_or(WhatIfResult::PredictionError{});
   add_interval("prediction_error_", result.prediction_error.has_value(), error.low, error.high);
   if (const std::optional<measure::MeasuredTime> saving = saving_with_interval(result)) {
     row["predicted_saving_low"] = saving->interval.low.count();
@@ -186,9 +186,9 @@ Json circumstances_json(const WhatIfResult& result) {
 }
 
 /// Returns the levels from a model's time now to its bound.
-[[nodiscard]] Json waterfall_json(const std::vector<WaterfallLevel>& levels) {
+[[nodiscard]] Json waterfall_json(const std::vector<ModelWhatIfs::WaterfallLevel>& levels) {
   Json rows = Json::array();
-  for (const WaterfallLevel& level : levels) {
+  for (const ModelWhatIfs::WaterfallLevel& level : levels) {
     rows.push_back({{"name", level.name},
                     {"what", level.what},
                     {"seconds", level.time.median.count()},
@@ -211,7 +211,7 @@ Json instance_json(const ModelInstance& instance) {
 
 Json differences_json(const ExecutionTime& execution) {
   Json rows = Json::array();
-  for (const LayerInModel& layer : execution.differences) {
+  for (const ExecutionTime::Layer& layer : execution.differences) {
     rows.push_back({{"layer", layer.name},
                     {"key", layer.key.text},
                     {"variant", layer.variant},
@@ -422,7 +422,7 @@ Json exclusions_json(std::span<const results::Exclusion> exclusions, std::string
 
 std::vector<ModelBounds> all_bounds(const RunReport& report) {
   std::vector<ModelBounds> bounds;
-  for (const ModelReport& model : report.models) {
+  for (const RunReport::Model& model : report.models) {
     bounds.push_back(model.bounds);
   }
   return bounds;
@@ -430,7 +430,7 @@ std::vector<ModelBounds> all_bounds(const RunReport& report) {
 
 Json bounds_document(const RunReport& report) {
   Json result = make_document(report.run.header);
-  for (const ModelReport& model : report.models) {
+  for (const RunReport::Model& model : report.models) {
     Json entry = bounds_json(model.bounds, report.now);
     entry["roofline"] = limits_json(model.graph, model.limits);
     if (!model.note.empty()) {
@@ -450,7 +450,7 @@ Json bounds_document(const RunReport& report) {
 
 Json what_ifs_document(const RunReport& report) {
   Json result = make_document(report.run.header);
-  for (const ModelReport& model : report.models) {
+  for (const RunReport::Model& model : report.models) {
     Json rows = Json::array();
     for (const WhatIfResult& whatif : model.whatifs.whatifs) {
       rows.push_back(what_if_json(whatif));

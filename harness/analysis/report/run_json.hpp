@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/analysis/report/run_report.hpp"
+#include "harness/analysis/report/reports.hpp"
 #include "harness/base/units.hpp"
 
 namespace plumb::analysis {
@@ -31,6 +31,7 @@ template <typename Number>
 [[nodiscard]] Json number_or_null(const std::optional<Number>& value) {
   return value ? Json(*value) : Json();
 }
+
 /// Returns a text, or null if it is empty.
 [[nodiscard]] Json text_or_null(const std::string& text);
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/trace/matched_trace.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,12 +14,13 @@
 #include <utility>
 #include <vector>
 
-#include "harness/analysis/trace/call_shape.hpp"
+#include "harness/analysis/trace/executed_calls.hpp"
+#include "harness/analysis/trace/trace_report.hpp"
 
 namespace plumb::analysis {
 namespace {
 
-using CallKind = results::ExecutedCall::Kind;
+using CallKind = results::ExecutedTrace::Call::Kind;
 
 /// Operators that no runtime hides in a call of another layer.
 constexpr std::array<std::string_view, 10> kProducts{"conv",
@@ -48,7 +47,7 @@ bool is_product(const model::Layer& layer) {
 /// Matcher of one execution's calls.
 class Matcher {
  public:
-  Matcher(const model::Graph& graph, MatchedTrace& matched)
+  Matcher(const model::Graph& graph, TraceReport::Matched& matched)
       : graph_(graph), matched_(matched), call_of_(graph.layers.size()) {}
 
   void match() {
@@ -62,7 +61,7 @@ class Matcher {
     for (std::size_t i = 0; i < matched_.calls.size(); ++i) {
       take_fitting(i);
     }
-    for (MatchedCall& call : matched_.calls) {
+    for (TraceReport::Matched::Call& call : matched_.calls) {
       std::sort(call.layers.begin(), call.layers.end());
     }
     place_movements();
@@ -74,7 +73,7 @@ class Matcher {
         matched_.not_executed.push_back(id);
       }
     }
-    for (MatchedCall& call : matched_.calls) {
+    for (TraceReport::Matched::Call& call : matched_.calls) {
       std::sort(call.layers.begin(), call.layers.end());
       matched_.traced += call.call.duration;
       matched_.matched += call.layers.empty() ? Seconds(0.0) : call.call.duration;
@@ -104,7 +103,7 @@ class Matcher {
   }
 
   void take_published(std::size_t index) {
-    results::ExecutedCall& call = matched_.calls[index].call;
+    results::ExecutedTrace::Call& call = matched_.calls[index].call;
     for (const std::size_t layer : call.layers.value_or(std::vector<std::size_t>())) {
       if (layer < graph_.layers.size()) {
         assign(index, layer);
@@ -122,7 +121,7 @@ class Matcher {
 
   /// Finds the layer of a node's name, or of its beginning: runtimes add to the names of nodes.
   void take_named(std::size_t index) {
-    const MatchedCall& call = matched_.calls[index];
+    const TraceReport::Matched::Call& call = matched_.calls[index];
     if (!call.layers.empty() || call.call.name.empty()) {
       return;
     }
@@ -153,8 +152,8 @@ class Matcher {
 
   /// Returns the layers from one that a call may execute to `last`, which it named. Empty: none of
   /// the few before `last` may be it.
-  [[nodiscard]] std::vector<model::LayerId> path_to_executed(const results::ExecutedCall& call,
-                                                             model::LayerId last) const {
+  [[nodiscard]] std::vector<model::LayerId> path_to_executed(
+      const results::ExecutedTrace::Call& call, model::LayerId last) const {
     std::vector<std::vector<model::LayerId>> paths{{last}};
     for (std::size_t next = 0; next < paths.size() && next < kMaxPaths; ++next) {
       std::vector<model::LayerId> path = paths[next];
@@ -175,7 +174,7 @@ class Matcher {
   }
 
   void take_fitting(std::size_t index) {
-    const MatchedCall& call = matched_.calls[index];
+    const TraceReport::Matched::Call& call = matched_.calls[index];
     if (!call.layers.empty() || call.call.kind == CallKind::kCreation ||
         call.call.kind == CallKind::kWait) {
       return;
@@ -199,7 +198,7 @@ class Matcher {
   /// Gives a kernel that was made of several operators all layers that it may execute and whose
   /// operands are computed by then. One without such a layer lays out the operands of a product.
   void take_ready(std::size_t index) {
-    MatchedCall& call = matched_.calls[index];
+    TraceReport::Matched::Call& call = matched_.calls[index];
     std::vector<bool> computed(graph_.layers.size(), false);
     for (model::LayerId id = 0; id < graph_.layers.size(); ++id) {  // topological
       const model::Layer& layer = graph_.layers[id];
@@ -223,13 +222,13 @@ class Matcher {
 
   /// Gives what moves data to the layer of the next call, or of the one before at the end.
   void place_movements() {
-    const auto moves = [](const MatchedCall& call) {
+    const auto moves = [](const TraceReport::Matched::Call& call) {
       const CallKind kind = call.call.kind;
       return kind == CallKind::kReorder || kind == CallKind::kCopy || kind == CallKind::kPad;
     };
     std::optional<model::LayerId> next;
     for (std::size_t i = matched_.calls.size(); i-- > 0;) {
-      MatchedCall& call = matched_.calls[i];
+      TraceReport::Matched::Call& call = matched_.calls[i];
       if (call.layers.empty() && moves(call) && next) {
         call.layers = {*next};
       } else if (!call.layers.empty() && !moves(call)) {
@@ -237,7 +236,7 @@ class Matcher {
       }
     }
     std::optional<model::LayerId> last;
-    for (MatchedCall& call : matched_.calls) {
+    for (TraceReport::Matched::Call& call : matched_.calls) {
       if (call.layers.empty() && moves(call) && last) {
         call.layers = {*last};
       } else if (!call.layers.empty()) {
@@ -270,7 +269,7 @@ class Matcher {
   }
 
   const model::Graph& graph_;
-  MatchedTrace& matched_;
+  TraceReport::Matched& matched_;
   std::vector<std::optional<std::size_t>> call_of_;  // by layer: the first that computes it
   std::unordered_map<std::string, model::LayerId> layers_by_name_;
   std::unordered_map<std::string, model::LayerId> layers_by_output_;
@@ -278,7 +277,7 @@ class Matcher {
 
 /// Matches the calls of one execution to the layers of a model, and adds up the time that is
 /// matched. See match_trace() for the rules.
-void match_calls(const model::Graph& graph, MatchedTrace& matched) {
+void match_calls(const model::Graph& graph, TraceReport::Matched& matched) {
   Matcher(graph, matched).match();
 }
 
@@ -308,7 +307,7 @@ std::vector<Seconds> compute_typical_times(const results::ExecutedTrace& trace) 
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> counts;  // description, execution
   std::map<std::pair<std::uint32_t, std::size_t>, std::vector<std::size_t>> same;  // and its place
   for (std::size_t i = 0; i < trace.calls.size(); ++i) {
-    const results::TracedCall& call = trace.calls[i];
+    const results::ExecutedTrace::TracedCall& call = trace.calls[i];
     typical.push_back(call.duration);
     if (call.execution) {
       const std::size_t place = counts[{call.description, *call.execution}]++;
@@ -330,10 +329,10 @@ std::vector<Seconds> compute_typical_times(const results::ExecutedTrace& trace) 
 }
 
 /// Adds up the compilations of the model in the executions of a trace.
-void add_compilations(const results::ExecutedTrace& trace, MatchedTrace& matched) {
+void add_compilations(const results::ExecutedTrace& trace, TraceReport::Matched& matched) {
   std::set<std::optional<std::uint32_t>> compiled;
-  for (const results::TracedCall& call : trace.calls) {
-    const results::CallDescription& description = trace.description_of(call);
+  for (const results::ExecutedTrace::TracedCall& call : trace.calls) {
+    const results::ExecutedTrace::Description& description = trace.description_of(call);
     if (description.kind == CallKind::kCreation &&
         description.operation == results::kModelCompilation &&
         (call.execution || trace.executions.empty())) {
@@ -346,8 +345,8 @@ void add_compilations(const results::ExecutedTrace& trace, MatchedTrace& matched
 
 }  // namespace
 
-MatchedTrace match_trace(const model::Graph& graph, const results::ExecutedTrace& trace) {
-  MatchedTrace matched;
+TraceReport::Matched match_trace(const model::Graph& graph, const results::ExecutedTrace& trace) {
+  TraceReport::Matched matched;
   const std::optional<std::size_t> execution = median_execution(trace);
   if (execution) {
     matched.execution = trace.executions[*execution];

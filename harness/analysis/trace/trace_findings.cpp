@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/trace/trace_findings.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,13 +13,14 @@
 #include <utility>
 #include <vector>
 
+#include "harness/analysis/trace/trace_report.hpp"
 #include "harness/base/error.hpp"
 #include "harness/rewrite/rewrite.hpp"
 
 namespace plumb::analysis {
 namespace {
 
-using Kind = TraceFinding::Kind;
+using Kind = TraceReport::Finding::Kind;
 
 constexpr std::array kTexts{std::pair{Kind::kMissedFusion, "missed fusion"},
                             std::pair{Kind::kReorder, "reorder"},
@@ -41,18 +40,18 @@ constexpr std::array kTexts{std::pair{Kind::kMissedFusion, "missed fusion"},
 
 }  // namespace
 
-std::string_view to_text(TraceFinding::Kind kind) {
+std::string_view to_text(TraceReport::Finding::Kind kind) {
   const auto* const row = std::find_if(
       kTexts.begin(), kTexts.end(), [&](const auto& each) { return each.first == kind; });
   PLUMB_CHECK(row != kTexts.end());
   return row->second;
 }
 
-bool is_loss(TraceFinding::Kind kind) {
+bool is_loss(TraceReport::Finding::Kind kind) {
   return kind != Kind::kFusion && kind != Kind::kNotMatched && kind != Kind::kLowerPrecision;
 }
 
-Seconds compute_gain(const TraceFinding& finding) {
+Seconds compute_gain(const TraceReport::Finding& finding) {
   switch (finding.kind) {
     case Kind::kMissedFusion:
     case Kind::kReorder:
@@ -77,10 +76,10 @@ Seconds compute_gain(const TraceFinding& finding) {
 
 namespace {
 
-using CallKind = results::ExecutedCall::Kind;
+using CallKind = results::ExecutedTrace::Call::Kind;
 
 /// Returns the operation of a call and its name, and the layouts that a reorder changes.
-std::string call_text(const results::ExecutedCall& call) {
+std::string call_text(const results::ExecutedTrace::Call& call) {
   std::string text = call.operation;
   if (!call.name.empty()) {
     text += " " + call.name;
@@ -118,7 +117,7 @@ std::optional<model::DataType> type_of(std::string_view name) {
 }
 
 /// Returns whether a reorder is of weights: from plain to blocked by output channels.
-bool is_of_weights(const results::ExecutedCall& call) {
+bool is_of_weights(const results::ExecutedTrace::Call& call) {
   const std::size_t destination = call.layouts.find("dst:");
   return call.operation == "reorder" && destination != std::string::npos &&
          destination + 4 < call.layouts.size() &&
@@ -128,7 +127,7 @@ bool is_of_weights(const results::ExecutedCall& call) {
 /// Collector of findings that stand for several calls of one kind.
 class CallGroup {
  public:
-  void add(const MatchedCall& call) {
+  void add(const TraceReport::Matched::Call& call) {
     time_ += call.call.duration;
     layers_.insert(call.layers.begin(), call.layers.end());
     ++count_;
@@ -137,7 +136,7 @@ class CallGroup {
     }
   }
   [[nodiscard]] bool empty() const { return count_ == 0; }
-  [[nodiscard]] TraceFinding finding(Kind kind) const {
+  [[nodiscard]] TraceReport::Finding finding(Kind kind) const {
     return {kind,
             time_,
             {layers_.begin(), layers_.end()},
@@ -155,7 +154,7 @@ class CallGroup {
   std::string names_;
 };
 
-std::optional<Kind> kind_of_call(const MatchedCall& call) {
+std::optional<Kind> kind_of_call(const TraceReport::Matched::Call& call) {
   switch (call.call.kind) {
     case CallKind::kReorder:
       return is_of_weights(call.call) ? Kind::kWeightReorder : Kind::kReorder;
@@ -178,9 +177,10 @@ std::optional<Kind> kind_of_call(const MatchedCall& call) {
 ///
 /// Reorders and copies before the first call that computes, and behind the last one, are minor: a
 /// runtime with layouts of its own cannot do without.
-void find_movements(const MatchedTrace& matched, std::vector<TraceFinding>& findings) {
+void find_movements(const TraceReport::Matched& matched,
+                    std::vector<TraceReport::Finding>& findings) {
   std::map<std::pair<Kind, bool>, CallGroup> groups;
-  const auto computes = [](const MatchedCall& call) {
+  const auto computes = [](const TraceReport::Matched::Call& call) {
     return call.call.kind == CallKind::kCompute && !call.layers.empty();
   };
   const auto first = std::find_if(matched.calls.begin(), matched.calls.end(), computes);
@@ -192,7 +192,7 @@ void find_movements(const MatchedTrace& matched, std::vector<TraceFinding>& find
     }
   }
   for (const auto& [group, calls] : groups) {
-    TraceFinding finding = calls.finding(group.first);
+    TraceReport::Finding finding = calls.finding(group.first);
     const bool moves = group.first == Kind::kReorder || group.first == Kind::kCopy;
     finding.minor = group.second || (moves && finding.time < matched.span() * kMinorShare);
     if (group.second) {
@@ -204,10 +204,10 @@ void find_movements(const MatchedTrace& matched, std::vector<TraceFinding>& find
 
 /// Finds calls whose first operand has another floating type than that of their layer.
 void find_precisions(const model::Graph& graph,
-                     const MatchedTrace& matched,
-                     std::vector<TraceFinding>& findings) {
+                     const TraceReport::Matched& matched,
+                     std::vector<TraceReport::Finding>& findings) {
   std::map<std::pair<Kind, std::string>, CallGroup> groups;
-  for (const MatchedCall& call : matched.calls) {
+  for (const TraceReport::Matched::Call& call : matched.calls) {
     if (call.call.kind != CallKind::kCompute || call.layers.empty() || call.call.types.empty()) {
       continue;
     }
@@ -228,7 +228,7 @@ void find_precisions(const model::Graph& graph,
         .add(call);
   }
   for (const auto& [name, group] : groups) {
-    TraceFinding finding = group.finding(name.first);
+    TraceReport::Finding finding = group.finding(name.first);
     finding.evidence = name.second + ": " + finding.evidence;
     findings.push_back(std::move(finding));
   }
@@ -239,9 +239,10 @@ constexpr double kShareOfGap = 0.005;  // of the execution: a shorter gap is the
 
 /// Returns the time that an execution of the call takes: that which was measured of its
 /// implementation, since the trace and the measurement are of different moments.
-measure::MeasuredTime time_of_implementation(const MatchedCall& call,
-                                             const MeasuredVariants& measured) {
-  for (const MeasuredVariants::Variant& variant : measured.variants) {
+measure::MeasuredTime time_of_implementation(
+    const TraceReport::Matched::Call& call,
+    const TraceReport::Finding::MeasuredVariants& measured) {
+  for (const TraceReport::Finding::MeasuredVariants::Variant& variant : measured.variants) {
     if (variant.text.find(call.call.implementation) != std::string::npos) {
       return variant.time;
     }
@@ -250,12 +251,12 @@ measure::MeasuredTime time_of_implementation(const MatchedCall& call,
 }
 
 /// Finds calls of implementations that were measured to be slower than another.
-void find_slower_variants(const MatchedTrace& matched,
-                          std::span<const MeasuredVariants> measured,
-                          std::vector<TraceFinding>& findings) {
-  for (const MeasuredVariants& each : measured) {
-    const MeasuredVariants::Variant& best = each.variants.front();
-    for (const MatchedCall& call : matched.calls) {
+void find_slower_variants(const TraceReport::Matched& matched,
+                          std::span<const TraceReport::Finding::MeasuredVariants> measured,
+                          std::vector<TraceReport::Finding>& findings) {
+  for (const TraceReport::Finding::MeasuredVariants& each : measured) {
+    const TraceReport::Finding::MeasuredVariants::Variant& best = each.variants.front();
+    for (const TraceReport::Matched::Call& call : matched.calls) {
       if (call.call.kind != CallKind::kCompute || call.layers != each.layers ||
           call.call.implementation.empty()) {
         continue;
@@ -277,14 +278,14 @@ void find_slower_variants(const MatchedTrace& matched,
 }
 
 /// Finds time of the execution in which no call ran, at most what `untraced` leaves beside them.
-void find_gaps(const MatchedTrace& matched,
+void find_gaps(const TraceReport::Matched& matched,
                std::optional<Seconds> untraced,
-               std::vector<TraceFinding>& findings) {
+               std::vector<TraceReport::Finding>& findings) {
   if (matched.execution.duration <= Seconds(0.0)) {
     return;
   }
-  std::vector<const MatchedCall*> calls;
-  for (const MatchedCall& call : matched.calls) {
+  std::vector<const TraceReport::Matched::Call*> calls;
+  for (const TraceReport::Matched::Call& call : matched.calls) {
     calls.push_back(&call);
   }
   std::stable_sort(calls.begin(), calls.end(), [](const auto* a, const auto* b) {
@@ -308,7 +309,7 @@ void find_gaps(const MatchedTrace& matched,
       }
     }
   };
-  for (const MatchedCall* call : calls) {
+  for (const TraceReport::Matched::Call* call : calls) {
     add(call->call.start);
     covered = std::max(covered, call->call.start + call->call.duration);
     before = "after " + call_text(call->call);
@@ -330,7 +331,8 @@ void find_gaps(const MatchedTrace& matched,
 }
 
 /// Finds more threads than processors.
-void find_oversubscription(const MatchedTrace& matched, std::vector<TraceFinding>& findings) {
+void find_oversubscription(const TraceReport::Matched& matched,
+                           std::vector<TraceReport::Finding>& findings) {
   if (matched.processors == 0 || matched.threads <= matched.processors) {
     return;
   }
@@ -346,7 +348,8 @@ void find_oversubscription(const MatchedTrace& matched, std::vector<TraceFinding
 }
 
 /// Finds compilations of the model, in any execution of the trace.
-void find_recompilation(const MatchedTrace& matched, std::vector<TraceFinding>& findings) {
+void find_recompilation(const TraceReport::Matched& matched,
+                        std::vector<TraceReport::Finding>& findings) {
   if (matched.compiled == 0) {
     return;
   }
@@ -367,8 +370,8 @@ void find_recompilation(const MatchedTrace& matched, std::vector<TraceFinding>& 
 /// The layers of a fusion that happened have one call. Layers of which one has no call are left
 /// out.
 void find_fusions(const model::Graph& graph,
-                  const MatchedTrace& matched,
-                  std::vector<TraceFinding>& findings) {
+                  const TraceReport::Matched& matched,
+                  std::vector<TraceReport::Finding>& findings) {
   std::vector<std::vector<std::size_t>> calls_of(graph.layers.size());
   for (std::size_t i = 0; i < matched.calls.size(); ++i) {
     if (matched.calls[i].call.kind == CallKind::kCompute) {
@@ -377,8 +380,8 @@ void find_fusions(const model::Graph& graph,
       }
     }
   }
-  std::map<std::string, std::pair<TraceFinding, std::size_t>> happened;
-  std::map<std::string, TraceFinding> missed;
+  std::map<std::string, std::pair<TraceReport::Finding, std::size_t>> happened;
+  std::map<std::string, TraceReport::Finding> missed;
   for (const rewrite::Match& match :
        rewrite::largest_matches(graph, [](const rewrite::Match&) { return true; })) {
     std::set<std::size_t> calls;
@@ -402,7 +405,7 @@ void find_fusions(const model::Graph& graph,
         names +=
             fmt::format("{}{}", names.empty() ? "" : ", ", call_text(matched.calls[call].call));
       }
-      TraceFinding& rule = missed[std::string(match.rewrite)];
+      TraceReport::Finding& rule = missed[std::string(match.rewrite)];
       rule.kind = Kind::kMissedFusion;
       rule.time += sum - longest;
       rule.layers.insert(rule.layers.end(), match.layers.begin(), match.layers.end());
@@ -440,11 +443,12 @@ void find_fusions(const model::Graph& graph,
 
 }  // namespace
 
-std::vector<TraceFinding> find_trace_findings(const model::Graph& graph,
-                                              const MatchedTrace& matched,
-                                              std::span<const MeasuredVariants> measured,
-                                              std::optional<Seconds> untraced) {
-  std::vector<TraceFinding> findings;
+std::vector<TraceReport::Finding> find_trace_findings(
+    const model::Graph& graph,
+    const TraceReport::Matched& matched,
+    std::span<const TraceReport::Finding::MeasuredVariants> measured,
+    std::optional<Seconds> untraced) {
+  std::vector<TraceReport::Finding> findings;
   find_movements(matched, findings);
   find_fusions(graph, matched, findings);
   find_precisions(graph, matched, findings);
@@ -452,7 +456,7 @@ std::vector<TraceFinding> find_trace_findings(const model::Graph& graph,
   find_gaps(matched, untraced, findings);
   find_oversubscription(matched, findings);
   find_recompilation(matched, findings);
-  const auto is_fault = [](const TraceFinding& finding) {
+  const auto is_fault = [](const TraceReport::Finding& finding) {
     return is_loss(finding.kind) && !finding.minor;
   };
   std::stable_sort(findings.begin(), findings.end(), [&](const auto& a, const auto& b) {

@@ -17,7 +17,7 @@
 namespace plumb::analysis {
 namespace {
 
-using CallKind = results::ExecutedCall::Kind;
+using CallKind = results::ExecutedTrace::Call::Kind;
 
 constexpr std::array kCallKinds{std::pair{CallKind::kCompute, "compute"},
                                 std::pair{CallKind::kReorder, "reorder"},
@@ -41,8 +41,10 @@ Json names_of(const model::Graph& graph, const std::vector<model::LayerId>& laye
   return names;
 }
 
-Json call_json(const model::Graph& graph, const MatchedCall& matched, Seconds origin) {
-  const results::ExecutedCall& call = matched.call;
+Json call_json(const model::Graph& graph,
+               const TraceReport::Matched::Call& matched,
+               Seconds origin) {
+  const results::ExecutedTrace::Call& call = matched.call;
   return {{"operation", call.operation},
           {"name", call.name},
           {"kind", kind_text(call.kind)},
@@ -55,14 +57,14 @@ Json call_json(const model::Graph& graph, const MatchedCall& matched, Seconds or
           {"layers", names_of(graph, matched.layers)}};
 }
 
-Json finding_json(const model::Graph& graph, const TraceFinding& finding) {
+Json finding_json(const model::Graph& graph, const TraceReport::Finding& finding) {
   Json document{{"finding", to_text(finding.kind)},
                 {"loss", is_loss(finding.kind) && !finding.minor},
                 {"seconds", finding.time.count()},
                 {"gain_seconds", compute_gain(finding).count()},
                 {"layers", names_of(graph, finding.layers)},
                 {"evidence", finding.evidence}};
-  for (const TraceFinding& place : finding.places) {
+  for (const TraceReport::Finding& place : finding.places) {
     document["places"].push_back({{"seconds", place.time.count()},
                                   {"layers", names_of(graph, place.layers)},
                                   {"evidence", place.evidence}});
@@ -71,12 +73,12 @@ Json finding_json(const model::Graph& graph, const TraceFinding& finding) {
 }
 
 /// Returns the earliest time, which the tracks begin at.
-Seconds origin_of(const MatchedTrace& matched) {
+Seconds origin_of(const TraceReport::Matched& matched) {
   Seconds origin = matched.execution.start;
   if (matched.execution.duration == Seconds(0.0) && !matched.calls.empty()) {
     origin = matched.calls.front().call.start;
   }
-  for (const MatchedCall& call : matched.calls) {
+  for (const TraceReport::Matched::Call& call : matched.calls) {
     origin = std::min(origin, call.call.start);
   }
   return origin;
@@ -88,11 +90,11 @@ void name_track(int track, const std::string& name, Json& events) {
 }
 
 /// Returns when each call began after the first one. Calls without start times follow each other.
-std::vector<Seconds> compute_starts(const MatchedTrace& matched) {
+std::vector<Seconds> compute_starts(const TraceReport::Matched& matched) {
   const Seconds origin = origin_of(matched);
   std::vector<Seconds> starts;
   Seconds at = origin;
-  for (const MatchedCall& call : matched.calls) {
+  for (const TraceReport::Matched::Call& call : matched.calls) {
     at = call.call.start == Seconds(0.0) ? at : call.call.start;
     starts.push_back(at - origin);
     at += call.call.duration;
@@ -103,8 +105,8 @@ std::vector<Seconds> compute_starts(const MatchedTrace& matched) {
 void add_executed(const TraceReport& report, int track, Json& events) {
   const std::vector<Seconds> starts = compute_starts(report.matched);
   for (std::size_t i = 0; i < starts.size(); ++i) {
-    const MatchedCall& matched = report.matched.calls[i];
-    const results::ExecutedCall& call = matched.call;
+    const TraceReport::Matched::Call& matched = report.matched.calls[i];
+    const results::ExecutedTrace::Call& call = matched.call;
     events.push_back({{"ph", "X"},
                       {"pid", track},
                       {"tid", call.thread},
@@ -125,7 +127,7 @@ void add_expected(const TraceReport& report, int track, Json& events) {
   const std::vector<Seconds> starts = compute_starts(report.matched);
   std::set<model::LayerId> shown;
   for (std::size_t i = 0; i < starts.size(); ++i) {
-    const MatchedCall& matched = report.matched.calls[i];
+    const TraceReport::Matched::Call& matched = report.matched.calls[i];
     if (matched.call.kind != CallKind::kCompute || matched.layers.empty()) {
       continue;
     }
@@ -152,14 +154,14 @@ void add_expected(const TraceReport& report, int track, Json& events) {
 }  // namespace
 
 Json trace_document(const TraceReport& report) {
-  const MatchedTrace& matched = report.matched;
+  const TraceReport::Matched& matched = report.matched;
   const Seconds origin = origin_of(matched);
   Json calls = Json::array();
-  for (const MatchedCall& call : matched.calls) {
+  for (const TraceReport::Matched::Call& call : matched.calls) {
     calls.push_back(call_json(report.graph, call, origin));
   }
   Json findings = Json::array();
-  for (const TraceFinding& finding : report.findings) {
+  for (const TraceReport::Finding& finding : report.findings) {
     findings.push_back(finding_json(report.graph, finding));
   }
   return {{"schema_version", kJsonSchemaVersion},
@@ -232,26 +234,27 @@ class LayerSets {
   std::vector<LayerId> parents_;
 };
 
-Seconds execution_time(const MatchedTrace& trace) {
+Seconds execution_time(const TraceReport::Matched& trace) {
   return trace.execution.duration > Seconds(0.0) ? trace.execution.duration : trace.traced;
 }
 
 /// Adds the calls of one execution to the layers, and returns the time that no layer has.
-TraceDifference::Rest add_calls(const MatchedTrace& trace,
-                                LayerSets& sets,
-                                std::map<LayerId, TraceDifference::Layer>& layers,
-                                TraceDifference::Layer::Time TraceDifference::Layer::*side) {
-  for (const MatchedCall& call : trace.calls) {
+TraceReport::Difference::Rest add_calls(
+    const TraceReport::Matched& trace,
+    LayerSets& sets,
+    std::map<LayerId, TraceReport::Difference::Layer>& layers,
+    TraceReport::Difference::Layer::Time TraceReport::Difference::Layer::*side) {
+  for (const TraceReport::Matched::Call& call : trace.calls) {
     if (!call.layers.empty()) {
-      TraceDifference::Layer::Time& time = layers[sets.first(call.layers.front())].*side;
-      const bool computes = call.call.kind == results::CallDescription::Kind::kCompute;
+      TraceReport::Difference::Layer::Time& time = layers[sets.first(call.layers.front())].*side;
+      const bool computes = call.call.kind == results::ExecutedTrace::Description::Kind::kCompute;
       (computes ? time.computing : time.moving) += call.call.duration;
     }
   }
   return {execution_time(trace) - trace.traced, trace.traced - trace.matched};
 }
 
-Json side_json(const TraceReport& report, Seconds time, const TraceDifference::Rest& rest) {
+Json side_json(const TraceReport& report, Seconds time, const TraceReport::Difference::Rest& rest) {
   return {{"stack", report.stack},
           {"mode", report.mode},
           {"formats", report.formats},
@@ -264,27 +267,27 @@ Json side_json(const TraceReport& report, Seconds time, const TraceDifference::R
           {"not_matched_seconds", rest.unmatched.count()}};
 }
 
-Json time_json(const TraceDifference::Layer::Time& time) {
+Json time_json(const TraceReport::Difference::Layer::Time& time) {
   return {{"computing_seconds", time.computing.count()}, {"moving_seconds", time.moving.count()}};
 }
 
 }  // namespace
 
-TraceDifference compute_trace_difference(const model::Graph& graph,
-                                         const MatchedTrace& before,
-                                         const MatchedTrace& after) {
+TraceReport::Difference compute_trace_difference(const model::Graph& graph,
+                                                 const TraceReport::Matched& before,
+                                                 const TraceReport::Matched& after) {
   LayerSets sets(graph.layers.size());
-  for (const MatchedTrace* trace : {&before, &after}) {
-    for (const MatchedCall& call : trace->calls) {
+  for (const TraceReport::Matched* trace : {&before, &after}) {
+    for (const TraceReport::Matched::Call& call : trace->calls) {
       sets.join(call.layers);
     }
   }
-  TraceDifference difference;
-  std::map<LayerId, TraceDifference::Layer> layers;
+  TraceReport::Difference difference;
+  std::map<LayerId, TraceReport::Difference::Layer> layers;
   difference.before = execution_time(before);
   difference.after = execution_time(after);
-  difference.rest_before = add_calls(before, sets, layers, &TraceDifference::Layer::before);
-  difference.rest_after = add_calls(after, sets, layers, &TraceDifference::Layer::after);
+  difference.rest_before = add_calls(before, sets, layers, &TraceReport::Difference::Layer::before);
+  difference.rest_after = add_calls(after, sets, layers, &TraceReport::Difference::Layer::after);
   for (LayerId id = 0; id < graph.layers.size(); ++id) {
     if (const auto found = layers.find(sets.first(id)); found != layers.end()) {
       found->second.layers.push_back(id);
@@ -293,19 +296,20 @@ TraceDifference compute_trace_difference(const model::Graph& graph,
   for (auto& [first, layer] : layers) {
     difference.layers.push_back(std::move(layer));
   }
-  std::stable_sort(difference.layers.begin(),
-                   difference.layers.end(),
-                   [](const TraceDifference::Layer& a, const TraceDifference::Layer& b) {
-                     return std::chrono::abs(a.change()) > std::chrono::abs(b.change());
-                   });
+  std::stable_sort(
+      difference.layers.begin(),
+      difference.layers.end(),
+      [](const TraceReport::Difference::Layer& a, const TraceReport::Difference::Layer& b) {
+        return std::chrono::abs(a.change()) > std::chrono::abs(b.change());
+      });
   return difference;
 }
 
 Json difference_document(const TraceReport& before,
                          const TraceReport& after,
-                         const TraceDifference& difference) {
+                         const TraceReport::Difference& difference) {
   Json layers = Json::array();
-  for (const TraceDifference::Layer& each : difference.layers) {
+  for (const TraceReport::Difference::Layer& each : difference.layers) {
     Json names = Json::array();
     for (const LayerId id : each.layers) {
       names.push_back(before.graph.layers.at(id).name);

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/whatif/realised_saving.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,9 +9,9 @@
 
 #include "harness/analysis/bounds/model_execution.hpp"
 #include "harness/analysis/bounds/model_partition.hpp"
-#include "harness/analysis/bounds/partition.hpp"
 #include "harness/analysis/bounds/result_set.hpp"
 #include "harness/analysis/coschedule/co_schedule.hpp"
+#include "harness/analysis/whatif/what_if.hpp"
 #include "harness/results/execution.hpp"
 
 namespace plumb::analysis {
@@ -36,10 +34,10 @@ const Bound* prediction_in(const ModelBounds& model, std::string_view mode) {
 /// of the medians from the ends of their intervals add as squares. The four times are taken as
 /// independent. A slow second that affects a prediction and an execution alike makes the interval
 /// too wide, not too narrow.
-PredictionError prediction_error(const measure::MeasuredTime& priced_before,
-                                 const measure::MeasuredTime& priced_after,
-                                 const measure::MeasuredTime& before,
-                                 const measure::MeasuredTime& after) {
+WhatIfResult::PredictionError prediction_error(const measure::MeasuredTime& priced_before,
+                                               const measure::MeasuredTime& priced_after,
+                                               const measure::MeasuredTime& before,
+                                               const measure::MeasuredTime& after) {
   const auto below = [](const measure::MeasuredTime& time) {
     return time.median - time.interval.low;
   };
@@ -143,26 +141,28 @@ namespace {
 /// What both plans do about one group of layers.
 struct Share {
   std::vector<model::LayerId> layers;
-  std::vector<const PricedStep*> before;
-  std::vector<const PricedStep*> after;
+  std::vector<const ExecutionTime::PricedStep*> before;
+  std::vector<const ExecutionTime::PricedStep*> after;
 };
 
-Seconds sum_steps(const std::vector<const PricedStep*>& steps) {
+Seconds sum_steps(const std::vector<const ExecutionTime::PricedStep*>& steps) {
   Seconds sum{};
-  for (const PricedStep* const step : steps) {
+  for (const ExecutionTime::PricedStep* const step : steps) {
     sum += step->seconds;
   }
   return sum;
 }
 
-const PricedStep* slowest(const std::vector<const PricedStep*>& steps) {
+const ExecutionTime::PricedStep* slowest(
+    const std::vector<const ExecutionTime::PricedStep*>& steps) {
   const auto found = std::max_element(steps.begin(), steps.end(), [](const auto* a, const auto* b) {
     return a->seconds < b->seconds;
   });
   return found == steps.end() ? nullptr : *found;
 }
 
-std::string describe_change(const PricedStep* before, const PricedStep* after) {
+std::string describe_change(const ExecutionTime::PricedStep* before,
+                            const ExecutionTime::PricedStep* after) {
   if (before == nullptr || after == nullptr) {
     return before == nullptr ? "added" : "no longer executed";
   }
@@ -171,8 +171,9 @@ std::string describe_change(const PricedStep* before, const PricedStep* after) {
              : fmt::format("{} → {}", before->variant, after->variant);
 }
 
-bool covers_known_layers(const std::vector<PricedStep>& steps, const model::Graph& graph) {
-  return std::all_of(steps.begin(), steps.end(), [&](const PricedStep& step) {
+bool covers_known_layers(const std::vector<ExecutionTime::PricedStep>& steps,
+                         const model::Graph& graph) {
+  return std::all_of(steps.begin(), steps.end(), [&](const ExecutionTime::PricedStep& step) {
     return std::all_of(step.layers.begin(), step.layers.end(), [&](model::LayerId layer) {
       return layer < graph.layers.size();
     });
@@ -181,20 +182,20 @@ bool covers_known_layers(const std::vector<PricedStep>& steps, const model::Grap
 
 /// Returns the shares of all groups. Steps of no layer, such as reorders of the outputs, are one
 /// group.
-std::vector<Share> compute_shares(const std::vector<PricedStep>& before,
-                                  const std::vector<PricedStep>& after,
+std::vector<Share> compute_shares(const std::vector<ExecutionTime::PricedStep>& before,
+                                  const std::vector<ExecutionTime::PricedStep>& after,
                                   const model::Graph& graph) {
-  LayerGroups groups(graph.layers.size());
-  for (const std::vector<PricedStep>* const steps : {&before, &after}) {
-    for (const PricedStep& step : *steps) {
+  ModelPartition::Cover::LayerGroups groups(graph.layers.size());
+  for (const std::vector<ExecutionTime::PricedStep>* const steps : {&before, &after}) {
+    for (const ExecutionTime::PricedStep& step : *steps) {
       for (const model::LayerId layer : step.layers) {
         groups.join(step.layers.front(), layer);
       }
     }
   }
   std::map<model::LayerId, Share> shares;
-  const auto add = [&](const std::vector<PricedStep>& steps, auto side) {
-    for (const PricedStep& step : steps) {
+  const auto add = [&](const std::vector<ExecutionTime::PricedStep>& steps, auto side) {
+    for (const ExecutionTime::PricedStep& step : steps) {
       Share& share =
           shares[step.layers.empty() ? graph.layers.size() : groups.root(step.layers.front())];
       (share.*side).push_back(&step);
@@ -212,17 +213,18 @@ std::vector<Share> compute_shares(const std::vector<PricedStep>& before,
   return list;
 }
 
-std::vector<WhatIfResult::LayerSaving> compute_savings(const std::vector<PricedStep>& before,
-                                                       const std::vector<PricedStep>& after,
-                                                       const model::Graph& graph) {
+std::vector<WhatIfResult::LayerSaving> compute_savings(
+    const std::vector<ExecutionTime::PricedStep>& before,
+    const std::vector<ExecutionTime::PricedStep>& after,
+    const model::Graph& graph) {
   std::vector<WhatIfResult::LayerSaving> savings;
   if (before.empty() || after.empty() || !covers_known_layers(before, graph) ||
       !covers_known_layers(after, graph)) {
     return savings;
   }
   for (const Share& share : compute_shares(before, after, graph)) {
-    const PricedStep* const from = slowest(share.before);
-    const PricedStep* const to = slowest(share.after);
+    const ExecutionTime::PricedStep* const from = slowest(share.before);
+    const ExecutionTime::PricedStep* const to = slowest(share.after);
     const Seconds was = sum_steps(share.before);
     const Seconds is = sum_steps(share.after);
     if (was == is) {
@@ -247,7 +249,7 @@ void add_plan_savings(std::span<const results::Execution> executions,
                       const model::Graph& graph,
                       const ResultSet& results,
                       ModelWhatIfs& whatifs) {
-  std::map<std::string, std::vector<PricedStep>> plans;
+  std::map<std::string, std::vector<ExecutionTime::PricedStep>> plans;
   for (const ReplicatedExecution& execution : replicated_executions(executions)) {
     if (!execution.told->turn) {
       plans.insert_or_assign(execution.told->mode, priced_steps(*execution.told, results));

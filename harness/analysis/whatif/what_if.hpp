@@ -10,6 +10,7 @@
 
 #include "harness/analysis/bounds/model_bounds.hpp"
 #include "harness/analysis/whatif/what_if_input.hpp"
+#include "harness/results/execution.hpp"
 
 namespace plumb::analysis {
 
@@ -72,9 +73,8 @@ namespace plumb::analysis {
 
 /// Prices a step of training at its batch, if its memory is capped. Absent: it is not, or a layer
 /// has no time.
-[[nodiscard]] std::optional<TrainedBatch> price_trained_batch(const ModelInstance& instance,
-                                                              const model::Graph& graph,
-                                                              const ResultSet& results);
+[[nodiscard]] std::optional<WhatIfInput::TrainedBatch> price_trained_batch(
+    const ModelInstance& instance, const model::Graph& graph, const ResultSet& results);
 
 /// Predicts the saving if the batch were the largest of the run whose step fits under the cap of
 /// memory. The predicted time is that of as many samples at its rate. Other batches are other
@@ -108,7 +108,7 @@ inline constexpr std::size_t kMaxCombinations = 3;
 [[nodiscard]] std::vector<WhatIfResult> find_combinations(const WhatIfInput& input,
                                                           std::span<const std::string> known);
 
-/// Row of the table of what-ifs. A new what-if is one file and one row.
+/// Row of the table of what-ifs. A new what-if is a function and a row.
 struct WhatIf {
   std::string_view name;
   std::string_view question;
@@ -122,6 +122,14 @@ struct WhatIf {
 
 /// Answers of all what-ifs for one model, and the best combinations of several.
 struct ModelWhatIfs {
+  /// Level between what a model takes now and its bound.
+  struct WaterfallLevel {
+    std::string name;  ///< "now", "library", "hardware"…
+    std::string what;  ///< what lies between the level above and this one, in words; of the first:
+                       ///< what it is
+    measure::MeasuredTime time;
+  };
+
   ModelInstance instance;
   std::vector<WhatIfResult> whatifs;
 };
@@ -130,18 +138,31 @@ struct ModelWhatIfs {
 /// Sorts by the predicted saving, largest first. What has no prediction comes last.
 void rank(ModelWhatIfs& whatifs);
 
-/// Level between what a model takes now and its bound.
-struct WaterfallLevel {
-  std::string name;  ///< "now", "library", "hardware"…
-  std::string what;  ///< what lies between the level above and this one, in words; of the first:
-                     ///< what it is
-  measure::MeasuredTime time;
-};
-
 /// Returns the levels from a model's time end to end down to its lowest bound, each below the one
 /// before. They are of the model's own type. Unknown and incomplete levels are left out. Empty: no
 /// time end to end.
-[[nodiscard]] std::vector<WaterfallLevel> compute_waterfall(const WhatIfInput& input,
-                                                            const ModelBounds& bounds);
+[[nodiscard]] std::vector<ModelWhatIfs::WaterfallLevel> compute_waterfall(
+    const WhatIfInput& input, const ModelBounds& bounds);
+
+/// Adds the realised saving to each what-if. The run must have executed the model end to end both
+/// in the what-if's mode and in its baseline's, which is mostly plain.
+///
+/// Where both plans could be priced from their layers (`predicted` of that mode), these prices
+/// replace the sums of hot times. Prediction and execution then are of the same plan. The error of
+/// a prediction is |predicted − realised saving| ÷ the baseline's latency.
+///
+/// Branches side by side are not judged where two threads do less than kMinParallelEfficiency of
+/// twice the work of one. Pure.
+void add_realised_savings(const ModelBounds& model,
+                          const ResultSet& results,
+                          ModelWhatIfs& whatifs);
+
+/// Lists what each what-if saves inside the executed plans, where it was predicted from them. Steps
+/// of both plans that cover the same layers are compared, so the savings add up to the predicted
+/// one. The list is empty where the steps have no prices of their own. Pure.
+void add_plan_savings(std::span<const results::Execution> executions,
+                      const model::Graph& graph,
+                      const ResultSet& results,
+                      ModelWhatIfs& whatifs);
 
 }  // namespace plumb::analysis

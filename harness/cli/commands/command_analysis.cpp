@@ -14,27 +14,28 @@
 #include <utility>
 #include <vector>
 
-#include "harness/analysis/qualify/criteria_judgement.hpp"
-#include "harness/analysis/report/run_report.hpp"
+#include "harness/analysis/qualify/qualification.hpp"
+#include "harness/analysis/report/reports.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/file_io.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/run_options.hpp"
-#include "harness/results/division/divided_variant.hpp"
 #include "harness/results/execution.hpp"
+#include "harness/results/labels/variant_id.hpp"
 #include "harness/results/run.hpp"
-#include "harness/serve/run_history.hpp"
-#include "harness/session/profile/stored_profiles.hpp"
+#include "harness/serve/store_metrics.hpp"
+#include "harness/session/profile/run_profiles.hpp"
 #include "harness/session/run/suite_run.hpp"
 #include "harness/session/stored/enabling_command.hpp"
 #include "harness/session/stored/run_analysis.hpp"
 #include "harness/session/stored/stored_comparison.hpp"
 #include "harness/session/stored/stored_records.hpp"
 #include "harness/session/study/criteria_file.hpp"
-#include "harness/session/work/mode_requests.hpp"
+#include "harness/session/study/qualification_session.hpp"
 #include "harness/session/work/session_context.hpp"
 #include "harness/session/work/suite_models.hpp"
-#include "harness/terminal/messages.hpp"
+#include "harness/session/work/worker_requests.hpp"
+#include "harness/terminal/terminal.hpp"
 #include "reporting/content/comparison/comparison_report.hpp"
 #include "reporting/content/qualification/qualification_report.hpp"
 #include "reporting/content/run/documents.hpp"
@@ -98,11 +99,10 @@ analysis::RunReport measure_once(CommandContext& context,
                                  suite::ResolvedSuite suite,
                                  std::set<std::string> types = {}) {
   const std::vector<session::PlannedModel> models = session::prepare_models(context.models, suite);
-  session::SuiteRunOptions run = suite_run_options(options, options.stacks.front());
+  session::SuiteRun::Options run = suite_run_options(options, options.stacks.front());
   run.types = std::move(types);
   run.wanted.alternations = false;  // no what-if rests on them
-  const session::SuiteRunOutcome outcome =
-      session::run_suite(context.session(store), run, suite, models);
+  const session::SuiteRun outcome = session::run_suite(context.session(store), run, suite, models);
   analysis::RunReport report =
       session::analyze_run({store, context.models}, store.find_run(outcome.run), {});
   session::store_analysis(store, report);
@@ -126,7 +126,7 @@ suite::ResolvedSuite suite_of_padded(const std::set<model::LayerKey>& keys) {
 
 /// Returns whether a run has tried to measure every layer of a model in a type. True of a model
 /// that has no form in it.
-bool was_measured(const analysis::ModelReport& model,
+bool was_measured(const analysis::RunReport::Model& model,
                   std::string_view type,
                   const std::set<model::LayerKey>& measured) {
   const std::vector<session::PlannedModel> models{{model.bounds.instance, model.graph}};
@@ -152,14 +152,14 @@ MissingEvidence find_missing(const analysis::RunReport& report) {
     measured.insert(row.measurement.key);
   }
   bool all_executed = true;
-  for (const analysis::ModelReport& model : report.models) {
+  for (const analysis::RunReport::Model& model : report.models) {
     if (scales && model.schedules.empty()) {
       missing.threads.clear();
       for (int fewer = 1; fewer < threads; fewer *= 2) {
         missing.threads.push_back(fewer);
       }
     }
-    for (const analysis::StepLimit& step : model.limits.steps) {
+    for (const analysis::ModelLimits::Step& step : model.limits.steps) {
       if (!step.padded.text.empty() && !step.padded_seconds) {
         missing.padded.insert(step.padded);
       }
@@ -217,7 +217,7 @@ MissingEvidence find_missing(const analysis::RunReport& report) {
       run.stack, results::threads_of(run.environment), session::device_of(run)};
   options.reuse = "always";
   options.suite_run.wanted.division =
-      results::division_rule_of(run.environment).value_or(results::DivisionRule{});
+      results::division_rule_of(run.environment).value_or(results::VariantId::DivisionRule{});
   RunOptions layers = options;
   layers.only = "layers";
   if (!missing.padded.empty()) {
@@ -313,7 +313,7 @@ void write_report(CommandContext& context, const AnalysisOptions& options) {
     terminal::announce_report(options.output);
   } else if (const auto runs = session::compared_runs(options.run)) {
     const auto store = store::open_store(context.store_url());
-    if (auto kept = session::kept_qualification(*store, runs->baseline, runs->candidate)) {
+    if (auto kept = session::kept_qualification(*store, runs->first, runs->second)) {
       if (!options.criteria.empty()) {
         analysis::judge_again(kept->qualification,
                               session::read_criteria(options.criteria, today()));
@@ -326,8 +326,8 @@ void write_report(CommandContext& context, const AnalysisOptions& options) {
     } else if (!options.criteria.empty()) {
       refuse_criteria(options.run);
     } else {
-      analysis::RunComparisonReport report =
-          session::kept_comparison({*store, context.models}, *runs);
+      analysis::ComparisonReport report =
+          session::kept_comparison({*store, context.models}, runs->first, runs->second);
       report.commits = context.commits();
       reporting::write_reports(
           report, reporting::comparison_formats(), {options.output}, terminal::announce_report);

@@ -10,18 +10,17 @@
 #include "harness/base/error.hpp"
 #include "harness/cli/baseline_check.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/cli/option_checks.hpp"
+#include "harness/cli/shared_options.hpp"
 #include "harness/session/stored/enabling_command.hpp"
-#include "harness/session/stored/several_runs.hpp"
+#include "harness/session/stored/named_runs.hpp"
 #include "harness/session/stored/stored_comparison.hpp"
 #include "harness/session/stored/stored_history.hpp"
 #include "harness/session/stored/stored_triage.hpp"
-#include "harness/session/study/paired_profiles.hpp"
+#include "harness/session/study/paired_studies.hpp"
 #include "harness/session/study/sample_file.hpp"
-#include "harness/terminal/messages.hpp"
+#include "harness/terminal/terminal.hpp"
 #include "reporting/content/comparison/change_documents.hpp"
 #include "reporting/content/comparison/comparison_report.hpp"
-#include "reporting/content/comparison/history_documents.hpp"
 #include "reporting/formats/output_format.hpp"
 
 namespace plumb::cli {
@@ -50,7 +49,8 @@ std::vector<analysis::ComparisonVerdict> compare_samples(const CompareOptions& o
                                  .answers = {}};
   const analysis::SequentialRule rule;
   std::vector<analysis::ComparisonVerdict> verdicts;
-  for (const analysis::PairedQuestion& question : session::read_paired_samples(options.samples)) {
+  for (const analysis::PairedComparison::Question& question :
+       session::read_paired_samples(options.samples)) {
     report.answers.push_back(
         options.sequential ? analysis::compare_pairs_in_sequence(question, options.limits, rule)
                            : analysis::compare_pairs(question, options.limits));
@@ -66,19 +66,19 @@ analysis::ComparisonVerdict compare_stored(CommandContext& context,
                                            const CompareOptions& options,
                                            reporting::OutputMode style) {
   const auto store = store::open_store(context.store_url());
-  const session::Archive archive{*store, context.models};
+  const session::SessionContext::Archive archive{*store, context.models};
   const bool boots = session::names_several_runs(options.baseline) ||
                      session::names_several_runs(options.candidate);
   if (boots && options.profile) {
     throw Error(Error::Kind::kUser, "--profile takes one run of each side");
   }
-  analysis::RunComparisonReport report =
+  analysis::ComparisonReport report =
       boots ? session::compare_stored_boots(
                   archive, options.baseline, options.candidate, options.varied, options.limits)
             : session::compare_stored_runs(
                   archive, options.baseline, options.candidate, options.varied, options.limits);
   if (options.profile) {
-    const session::ComparedProfiles profiles =
+    const session::PairedProfiles::Outcome profiles =
         session::profile_comparison(context.session(*store), report, options.profile_budget);
     for (const std::string& problem : profiles.problems) {
       terminal::say(problem);
@@ -196,19 +196,22 @@ namespace {
 
 /// A state that a person may give to a change, with its option and help text.
 struct Decision {
-  analysis::ChangeState state;
+  analysis::SeriesChange::State state;
   const char* option;
   const char* help;
 };
 constexpr std::array kDecisions{
-    Decision{analysis::ChangeState::kConfirmed, "--confirm", "a comparison confirmed this change"},
-    Decision{
-        analysis::ChangeState::kAccepted, "--accept", "the new level is the baseline from here on"},
-    Decision{analysis::ChangeState::kInvalid, "--invalid", "this was noise"},
-    Decision{analysis::ChangeState::kEnvironment,
+    Decision{analysis::SeriesChange::State::kConfirmed,
+             "--confirm",
+             "a comparison confirmed this change"},
+    Decision{analysis::SeriesChange::State::kAccepted,
+             "--accept",
+             "the new level is the baseline from here on"},
+    Decision{analysis::SeriesChange::State::kInvalid, "--invalid", "this was noise"},
+    Decision{analysis::SeriesChange::State::kEnvironment,
              "--environment",
              "the machine changed, not what is measured"},
-    Decision{analysis::ChangeState::kFixed, "--fixed", "this was repaired"}};
+    Decision{analysis::SeriesChange::State::kFixed, "--fixed", "this was repaired"}};
 
 struct DetectOptions {
   session::HistoryQuery query;
@@ -221,7 +224,8 @@ struct DetectOptions {
   bool gate = false;
 };
 
-reporting::SeriesDetection detect_in(const session::NamedSeries& series, bool variance) {
+reporting::HistoryReport::Detected detect_in(const session::AnnotatedSet::NamedSeries& series,
+                                             bool variance) {
   try {
     return {series.id, stats::detect_changes(series.values, variance)};
   } catch (const Error& error) {
@@ -230,8 +234,8 @@ reporting::SeriesDetection detect_in(const session::NamedSeries& series, bool va
 }
 
 void detect_in_file(const DetectOptions& options, reporting::OutputMode style) {
-  std::vector<reporting::SeriesDetection> found;
-  for (const session::NamedSeries& series : session::read_series(options.input)) {
+  std::vector<reporting::HistoryReport::Detected> found;
+  for (const session::AnnotatedSet::NamedSeries& series : session::read_series(options.input)) {
     found.push_back(detect_in(series, options.variance));
   }
   reporting::write_detections(found, style, std::cout);
@@ -239,14 +243,14 @@ void detect_in_file(const DetectOptions& options, reporting::OutputMode style) {
 
 void evaluate(const std::string& file, reporting::OutputMode style) {
   session::AnnotatedSet set = session::read_annotated_series(file);
-  reporting::Evaluation evaluation;
+  reporting::HistoryReport::Evaluation evaluation;
   evaluation.skipped = std::move(set.skipped);
   for (const session::AnnotatedSet::Series& entry : set.series) {
     if (entry.series.values.empty()) {
       evaluation.skipped.push_back(entry.series.id);
       continue;
     }
-    reporting::Evaluation::Series row;
+    reporting::HistoryReport::Evaluation::Series row;
     row.id = entry.series.id;
     row.annotators = entry.annotators.size();
     for (const stats::ChangePoint& point : detect_in(entry.series, {}).detection.change_points) {
@@ -285,10 +289,10 @@ std::string measure_again(const results::RunHeader& newest) {
 }
 
 std::vector<analysis::SeriesFinding> judge(const analysis::SuiteHistory& history,
-                                           std::span<const analysis::ChangeRecord> book,
+                                           std::span<const analysis::SeriesChange::Record> book,
                                            bool variance) {
   std::vector<analysis::SeriesFinding> findings;
-  for (const analysis::SeriesHistory& series : history.series) {
+  for (const analysis::SuiteHistory::Series& series : history.series) {
     findings.push_back(analysis::judge_series(series, book, variance));
   }
   return findings;
@@ -323,12 +327,12 @@ void detect_in_store(CommandContext& context,
   const auto store = store::open_store(context.store_url());
   analysis::SuiteHistory history = session::read_history(*store, options.query);
   const results::RunHeader& newest = history.runs.back().header;
-  std::vector<analysis::ChangeRecord> book = session::read_changes(*store, history.runs);
+  std::vector<analysis::SeriesChange::Record> book = session::read_changes(*store, history.runs);
   std::vector<analysis::SeriesFinding> findings = judge(history, book, options.variance);
-  std::vector<analysis::ChangeRecord> entries;
+  std::vector<analysis::SeriesChange::Record> entries;
   for (std::size_t i = 0; i < kDecisions.size(); ++i) {
     for (const std::string& text : options.decisions.at(i)) {
-      for (analysis::ChangeRecord& entry : session::named_changes(*store, findings, text)) {
+      for (analysis::SeriesChange::Record& entry : session::named_changes(*store, findings, text)) {
         entry.state = kDecisions.at(i).state;
         entry.reason = options.reason;
         entries.push_back(std::move(entry));

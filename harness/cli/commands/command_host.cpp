@@ -17,17 +17,15 @@
 #include "harness/base/encoding.hpp"
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/cli/option_checks.hpp"
-#include "harness/measure/cpu_facts.hpp"
+#include "harness/cli/shared_options.hpp"
 #include "harness/measure/disturbance.hpp"
+#include "harness/measure/processor.hpp"
 #include "harness/measure/sampler.hpp"
-#include "harness/session/host/system_facts.hpp"
-#include "harness/session/host/user_paths.hpp"
-#include "harness/session/host/worker_choice.hpp"
-#include "harness/session/study/noise_study.hpp"
+#include "harness/session/host/host.hpp"
+#include "harness/session/study/paired_studies.hpp"
 #include "harness/session/work/suite_models.hpp"
 #include "harness/store/store.hpp"
-#include "harness/terminal/messages.hpp"
+#include "harness/terminal/terminal.hpp"
 #include "reporting/content/comparison/change_documents.hpp"
 #include "reporting/content/run/documents.hpp"
 
@@ -115,7 +113,7 @@ Finding look_at_timer() {
 }
 
 Finding look_at_quiet() {
-  const measure::DisturbanceReading begin = measure::read_disturbance();
+  const measure::Disturbance::Reading begin = measure::read_disturbance();
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
   const measure::Disturbance seen =
       measure::disturbance_between(begin, measure::read_disturbance());
@@ -224,13 +222,14 @@ void examine(CommandContext& context) {
       check("timer", look_at_timer),
       check("cache",
             [] {
-              const measure::CacheFacts cache = measure::read_cache_facts();
-              return Finding{Finding::Verdict::kGood,
-                             "",
-                             fmt::format("last level {} MiB{}",
-                                         cache.last_level.value >> 20,
-                                         cache.assumed ? " (assumed)" : ""),
-                             ""};
+              const std::optional<Bytes> cache = measure::read_last_level_cache();
+              return Finding{
+                  Finding::Verdict::kGood,
+                  "",
+                  fmt::format("last level {} MiB{}",
+                              cache.value_or(measure::kAssumedLastLevelCache).value >> 20,
+                              cache ? "" : " (assumed)"),
+                  ""};
             }),
       check("quiet", look_at_quiet),
       check("cores", look_at_cores),
@@ -292,8 +291,8 @@ namespace {
 
 void calibrate(CommandContext& context,
                const std::string& name,
-               session::PairedOptions options,
-               const analysis::ResamplingPlan& plan) {
+               session::PairedSession::Options options,
+               const analysis::NoiseReport::Study::Plan& plan) {
   options.command = {"plumb",
                      "calibrate",
                      name,
@@ -314,8 +313,8 @@ void calibrate(CommandContext& context,
 
 void add_calibrate(CLI::App& app, CommandContext& context) {
   const auto suite = std::make_shared<std::string>();
-  const auto paired = std::make_shared<session::PairedOptions>();
-  const auto plan = std::make_shared<analysis::ResamplingPlan>();
+  const auto paired = std::make_shared<session::PairedSession::Options>();
+  const auto plan = std::make_shared<analysis::NoiseReport::Study::Plan>();
   CLI::App* const command = app.add_subcommand(
       "calibrate", "measure a stack against itself: noise, false alarms, power, floors");
   command->add_option("SUITE", *suite, "a path or an installed name")->required();

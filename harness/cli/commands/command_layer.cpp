@@ -17,15 +17,14 @@
 #include "harness/base/error.hpp"
 #include "harness/base/file_io.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/cli/option_checks.hpp"
+#include "harness/cli/shared_options.hpp"
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/results/labels/variant_id.hpp"
-#include "harness/session/host/system_facts.hpp"
-#include "harness/session/host/worker_choice.hpp"
-#include "harness/session/work/profiling_pass.hpp"
-#include "harness/terminal/messages.hpp"
+#include "harness/session/host/host.hpp"
+#include "harness/session/work/worker_requests.hpp"
+#include "harness/terminal/terminal.hpp"
 #include "harness/worker/protocol/requests.hpp"
-#include "harness/worker/protocol/worker_setup.hpp"
+#include "harness/worker/protocol/worker_service.hpp"
 #include "reporting/content/run/documents.hpp"
 
 namespace plumb::cli {
@@ -44,9 +43,9 @@ std::string find_lines(const std::string& log, const std::string& prefix) {
 }
 
 /// Repeats the calls in a worker whose library logs them, and returns that log.
-std::string api_log(const worker::ReproducerRequest& request,
+std::string api_log(const worker::Reproducer::Request& request,
                     const worker::Reproducer& reproducer,
-                    worker::WorkerOptions options) {
+                    worker::WorkerProcess::Options options) {
   for (const auto& [name, value] : reproducer.log_variables) {
     options.stack.variables[name] = value;
   }
@@ -112,10 +111,10 @@ std::vector<results::Measurement> rows_to_reproduce(const std::vector<results::M
 /// row.json. For api.log another worker of the same stack repeats the calls with the library's
 /// logging on.
 void write_reproducer(const std::filesystem::path& folder,
-                      const worker::ReproducerRequest& request,
+                      const worker::Reproducer::Request& request,
                       const results::Environment& environment,
                       worker::WorkerProcess& worker,
-                      const worker::WorkerOptions& options) {
+                      const worker::WorkerProcess::Options& options) {
   const worker::Reproducer reproducer = worker.reproduce(request);
   for (const worker::Reproducer::File& file : reproducer.files) {
     write_whole_file(folder / file.name, [&](std::ostream& out) { out << file.text; });
@@ -185,7 +184,7 @@ void measure_layer(CommandContext& context, const LayerOptions& options) {
     prepare_reproducer_folder(options.emit, options.force);
   }
   const std::optional<std::vector<std::string>> metrics = metrics_of(options);
-  worker::MeasureRequest request;
+  worker::WorkerService::MeasureRequest request;
   request.key = model::to_key(model::parse_key(model::LayerKey{options.key}));
   request.caches = {cache};
   request.race_margin = 1.0;  // all variants by the full method: one key is asked for, show all
@@ -193,7 +192,7 @@ void measure_layer(CommandContext& context, const LayerOptions& options) {
     request.variants = {options.variant};
   }
 
-  const worker::WorkerOptions worker_settings = session::worker_options(options.worker);
+  const worker::WorkerProcess::Options worker_settings = session::worker_options(options.worker);
   std::optional<worker::WorkerProcess> worker(std::in_place, worker_settings);
   const results::Environment environment = session::join_environment(
       session::read_system(), worker->describe(), options.worker.threads, options.worker.stack);

@@ -20,8 +20,8 @@
 #include "harness/session/stored/stored_comparison.hpp"
 #include "harness/session/stored/stored_records.hpp"
 #include "harness/session/stored/stored_triage.hpp"
-#include "harness/stacks/built/git_repository.hpp"
-#include "harness/terminal/messages.hpp"
+#include "harness/stacks/built/build_cache.hpp"
+#include "harness/terminal/terminal.hpp"
 #include "reporting/content/review/pull_request_comment.hpp"
 #include "reporting/content/review/triage_documents.hpp"
 
@@ -73,15 +73,16 @@ results::RunLabels with_labels_of(const results::RunHeader& run, results::RunLab
 }
 
 std::string stored_comment(const CommandContext& context,
-                           const session::ComparedRuns& runs,
+                           const std::string& baseline,
+                           const std::string& candidate,
                            reporting::CommentFrame frame) {
   const auto store = store::open_store(context.store_url());
-  frame.labels = with_labels_of(store->find_run(runs.candidate).header, frame.labels);
-  if (const auto kept = session::kept_qualification(*store, runs.baseline, runs.candidate)) {
+  frame.labels = with_labels_of(store->find_run(candidate).header, frame.labels);
+  if (const auto kept = session::kept_qualification(*store, baseline, candidate)) {
     return reporting::comment_text(*kept, frame);
   }
-  const analysis::RunComparisonReport report =
-      session::kept_comparison({*store, context.models}, runs);
+  const analysis::ComparisonReport report =
+      session::kept_comparison({*store, context.models}, baseline, candidate);
   return reporting::comment_text(
       report,
       [&](const analysis::MetricComparison& metric) {
@@ -108,7 +109,7 @@ std::string text_of(const CommandContext& context, const CommentOptions& options
                             "JSON that `plumb qualify -o FILE.json` wrote",
                             options.result));
   }
-  return stored_comment(context, *runs, std::move(frame));
+  return stored_comment(context, runs->first, runs->second, std::move(frame));
 }
 
 serve::Review review_of(const CommentOptions& options) {
@@ -118,10 +119,11 @@ serve::Review review_of(const CommentOptions& options) {
                 "say where to comment: --github OWNER/REPOSITORY --pr N, or --gitlab PROJECT --mr "
                 "N; --dry-run prints the comment");
   }
-  serve::Review review{.forge = github ? serve::Forge::kGithub : serve::Forge::kGitlab,
-                       .api = options.api,
-                       .project = github ? options.repository : options.project,
-                       .number = github ? options.pull_request : options.merge_request};
+  serve::Review review{
+      .forge = github ? serve::Review::Forge::kGithub : serve::Review::Forge::kGitlab,
+      .api = options.api,
+      .project = github ? options.repository : options.project,
+      .number = github ? options.pull_request : options.merge_request};
   if (review.api.empty()) {
     review.api = session::environment_variable(github ? "GITHUB_API_URL" : "CI_API_V4_URL")
                      .value_or(github ? "https://api.github.com" : "https://gitlab.com/api/v4");
@@ -152,9 +154,9 @@ void comment(CommandContext& context, const CommentOptions& options) {
     return;
   }
   const serve::Review review = review_of(options);
-  const std::string variable = !options.token_variable.empty()         ? options.token_variable
-                               : review.forge == serve::Forge::kGithub ? "GITHUB_TOKEN"
-                                                                       : "GITLAB_TOKEN";
+  const std::string variable = !options.token_variable.empty() ? options.token_variable
+                               : review.forge == serve::Review::Forge::kGithub ? "GITHUB_TOKEN"
+                                                                               : "GITLAB_TOKEN";
   const auto token = session::environment_variable(variable.c_str());
   if (!token || token->empty()) {
     throw Error(Error::Kind::kEnvironment,
@@ -163,7 +165,7 @@ void comment(CommandContext& context, const CommentOptions& options) {
                             variable));
   }
   const std::string text = text_of(context, options);
-  const serve::PutComment put = serve::put_comment(
+  const serve::Review::Comment put = serve::put_comment(
       review, *token, reporting::comment_marker(options.name), text, context.stop);
   terminal::say(fmt::format("{} the comment{}{}",
                             put.created ? "made" : "changed",
@@ -225,7 +227,7 @@ struct TriageOptions {
 
 void list(const CommandContext& context, const TriageOptions& options) {
   const auto store = store::open_store(context.store_url());
-  const std::vector<analysis::ChangeGroup> groups =
+  const std::vector<analysis::OpenChange::Group> groups =
       analysis::group_changes(session::read_open_changes(*store, options.suite, options.stack));
   reporting::write_triage(groups,
                           context.commits(),
@@ -275,9 +277,9 @@ void add_triage(CLI::App& app, CommandContext& context) {
   };
   for (const auto& [name, state, help] :
        {std::tuple("accept",
-                   analysis::ChangeState::kAccepted,
+                   analysis::SeriesChange::State::kAccepted,
                    "the new level is the baseline from here on"),
-        std::tuple("invalid", analysis::ChangeState::kInvalid, "this was noise")}) {
+        std::tuple("invalid", analysis::SeriesChange::State::kInvalid, "this was noise")}) {
     CLI::App& command = add(name, help);
     command.add_option("--reason", options->decision.reason, "why; it is stored")->required();
     command.preparse_callback(
@@ -303,21 +305,22 @@ namespace {
 
 /// Lists the commits between two runs. That they are not known is no error: a CI's checkout often
 /// lacks them, and the issue is wanted all the same.
-reporting::SuspectCommits list_commits(const stacks::GitRepository& repository,
-                                       const analysis::ChangeEvidence& change) {
+reporting::RegressionIssue::Commits list_commits(const stacks::BuildCache::Repository& repository,
+                                                 const analysis::ChangeEvidence& change) {
   constexpr std::size_t kMaxListed = 20;
   const std::string before = results::commit_of(change.before.environment);
   const std::string after = results::commit_of(change.after.environment);
-  reporting::SuspectCommits between;
+  reporting::RegressionIssue::Commits between;
   if (!results::is_commit_hash(before) || !results::is_commit_hash(after)) {
     between.problem = fmt::format(
         "the two runs are of the commits '{}' and '{}', which are no hashes", before, after);
     return between;
   }
   try {
-    stacks::GitRepository::Range range = repository.commits_between(before, after, kMaxListed);
+    stacks::BuildCache::Repository::Range range =
+        repository.commits_between(before, after, kMaxListed);
     between.count = range.count;
-    for (stacks::GitRepository::Commit& commit : range.newest) {
+    for (stacks::BuildCache::Repository::Commit& commit : range.newest) {
       between.newest.push_back({std::move(commit.hash), std::move(commit.subject)});
     }
   } catch (const Error& error) {
@@ -346,8 +349,8 @@ reporting::RegressionIssue read_issue(const CommandContext& context,
     issue.commands.push_back(session::repeating_command(after, each.change.series));
   }
   if (!repository.empty()) {
-    issue.between =
-        list_commits(stacks::GitRepository(repository, context.stop), issue.changes.front());
+    issue.between = list_commits(stacks::BuildCache::Repository(repository, context.stop),
+                                 issue.changes.front());
   }
   return issue;
 }

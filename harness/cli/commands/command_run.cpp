@@ -14,17 +14,16 @@
 #include "harness/base/error.hpp"
 #include "harness/cli/baseline_check.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/cli/option_checks.hpp"
 #include "harness/cli/run_options.hpp"
+#include "harness/cli/shared_options.hpp"
 #include "harness/results/execution.hpp"
 #include "harness/rewrite/quantized_graph.hpp"
-#include "harness/session/host/user_paths.hpp"
-#include "harness/session/host/worker_choice.hpp"
+#include "harness/session/host/host.hpp"
 #include "harness/session/run/scenario_runs.hpp"
-#include "harness/session/run/suite_run_setup.hpp"
+#include "harness/session/run/suite_run.hpp"
 #include "harness/session/stored/run_analysis.hpp"
-#include "harness/session/work/planner.hpp"
 #include "harness/session/work/suite_models.hpp"
+#include "harness/session/work/work_items.hpp"
 #include "reporting/content/run/documents.hpp"
 #include "reporting/content/run/execution_documents.hpp"
 
@@ -33,7 +32,7 @@ namespace {
 
 /// Warns of each model that has no end-to-end time in a run.
 void warn_of_missing(const analysis::RunReport& report) {
-  for (const analysis::ModelReport& model : report.models) {
+  for (const analysis::RunReport::Model& model : report.models) {
     const std::vector<analysis::ExecutionTime>& executions = model.bounds.executions;
     const bool timed = std::any_of(
         executions.begin(), executions.end(), [](const auto& each) { return each.samples > 0; });
@@ -49,7 +48,7 @@ void warn_of_missing(const analysis::RunReport& report) {
 void check_selection(const suite::ResolvedSuite& suite,
                      std::span<const session::PlannedModel> models) {
   if (!suite.selection.empty()) {
-    const session::SelectedLayers count = session::selected_layers(models, suite);
+    const session::WorkSource::Counts count = session::selected_layers(models, suite);
     spdlog::info("{} of {} unique layers are selected; no model is executed end to end",
                  count.selected,
                  count.all);
@@ -61,7 +60,7 @@ bool build(CommandContext& context, RunOptions& options) {
   if (options.build.command.empty()) {
     return true;
   }
-  const std::optional<session::BuiltStack> built =
+  const std::optional<session::SuiteRun::Options::BuiltStack> built =
       session::build_stack(options.build, context.stop, context.progress);
   if (built) {
     options.stacks = {built->stack};
@@ -71,9 +70,9 @@ bool build(CommandContext& context, RunOptions& options) {
 }
 
 /// Returns how a process takes part in a shared run. Throws Error{kUser}.
-session::SuiteRunOptions::Sharing sharing_of(const CommandContext& context,
-                                             const RunOptions& options) {
-  session::SuiteRunOptions::Sharing sharing;
+session::SuiteRun::Options::Sharing sharing_of(const CommandContext& context,
+                                               const RunOptions& options) {
+  session::SuiteRun::Options::Sharing sharing;
   if (options.join.empty()) {
     return sharing;
   }
@@ -114,7 +113,7 @@ void measure(CommandContext& context, RunOptions options) {
   if (!build(context, options)) {
     return;
   }
-  const session::SuiteRunOptions::Sharing sharing = sharing_of(context, options);
+  const session::SuiteRun::Options::Sharing sharing = sharing_of(context, options);
   const auto store = store::open_store(context.store_url(), CommandContext::for_runs());
   if (options.stacks.empty()) {
     options.stacks = {"default"};
@@ -133,10 +132,10 @@ void measure(CommandContext& context, RunOptions options) {
   std::vector<analysis::RunReport> reports;
   bool cut = false;
   for (const std::string& stack : options.stacks) {
-    session::SuiteRunOptions run = suite_run_options(options, stack);
+    session::SuiteRun::Options run = suite_run_options(options, stack);
     run.confirmation = baseline.confirmation();
     run.join = sharing;
-    const session::SuiteRunOutcome outcome =
+    const session::SuiteRun outcome =
         session::run_suite(context.session(*store), run, suite, models);
     if (!outcome.stack_faults.empty() || !outcome.device_fault.empty()) {
       context.exit_status = static_cast<int>(Error::Kind::kEnvironment);
@@ -180,7 +179,7 @@ void measure(CommandContext& context, RunOptions options) {
 }
 
 /// Adds the options by which a command builds the stack first.
-void add_build_options(CLI::App& run, CLI::Option& stack, stacks::BuildRecipe& recipe) {
+void add_build_options(CLI::App& run, CLI::Option& stack, stacks::BuildCache::Recipe& recipe) {
   CLI::Option* const build =
       run.add_option("--build",
                      recipe.command,
@@ -218,7 +217,7 @@ void add_join_options(CLI::App& run, CLI::Option& shard, CLI::Option& resume, Ru
 
 void add_run(CLI::App& app, CommandContext& context) {
   const auto options = std::make_shared<RunOptions>();
-  session::SuiteRunOptions& suite_run = options->suite_run;
+  session::SuiteRun::Options& suite_run = options->suite_run;
   CLI::App* const run =
       app.add_subcommand("run", "measure a suite, bound its models, store everything");
   add_suite_choice(*run, options->choice);
@@ -325,7 +324,7 @@ std::string shape_text(const model::Graph& graph) {
 
 worker::Alternation execute(const CommandContext& context,
                             const AlternateOptions& options,
-                            const worker::AlternateRequest& request) {
+                            const worker::Alternation::Request& request) {
   worker::WorkerProcess worker(session::worker_options(options.worker));
   try {
     return worker.alternate(request, options.timeout, [&] { return !context.stop.load(); });
@@ -337,7 +336,7 @@ worker::Alternation execute(const CommandContext& context,
 void alternate(const CommandContext& context, const AlternateOptions& options) {
   const suite::ResolvedSuite suite = chosen_suite(context.models, options.choice);
   const results::ExecutionMode mode = results::execution_mode_from(options.mode);
-  worker::AlternateRequest request =
+  worker::Alternation::Request request =
       session::make_alternate_request(context.models, suite.models, mode);
   std::vector<std::string> shapes;
   for (std::size_t i = 0; i < suite.models.size(); ++i) {

@@ -9,16 +9,15 @@
 #include <ostream>
 #include <vector>
 
-#include "harness/analysis/report/run_report.hpp"
+#include "harness/analysis/report/reports.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/file_io.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/serve/http_server.hpp"
-#include "harness/serve/metrics_publisher.hpp"
-#include "harness/serve/run_history.hpp"
+#include "harness/serve/store_metrics.hpp"
 #include "harness/serve/web_pages.hpp"
 #include "harness/serve/web_request.hpp"
-#include "harness/terminal/messages.hpp"
+#include "harness/terminal/terminal.hpp"
 
 namespace plumb::cli {
 namespace {
@@ -55,8 +54,9 @@ std::string read_token(const std::string& variable) {
   return token;
 }
 
-serve::HttpReply metrics_reply(const serve::MetricsSnapshot& snapshot, bool gzip) {
-  serve::HttpReply reply;
+serve::HttpServer::Reply metrics_reply(const serve::MetricsPublisher::Snapshot& snapshot,
+                                       bool gzip) {
+  serve::HttpServer::Reply reply;
   reply.type = kTextFormat;
   reply.gzip = gzip;
   reply.body = gzip ? serve::gzip_body(snapshot.health, snapshot.results)
@@ -65,7 +65,7 @@ serve::HttpReply metrics_reply(const serve::MetricsSnapshot& snapshot, bool gzip
 }
 
 void serve(const CommandContext& context, const ServeOptions& options) {
-  const serve::ListenAddress address = serve::parse_listen_address(options.listen);
+  const serve::HttpServer::Address address = serve::parse_listen_address(options.listen);
   static_cast<void>(
       store::store_identity(context.store_url()));  // A URL that names no store fails here.
   const std::string token = read_token(options.token_variable);
@@ -80,7 +80,7 @@ void serve(const CommandContext& context, const ServeOptions& options) {
   serve::WebPages* pages = nullptr;
   serve::HttpServer server(
       address,
-      [&](const serve::HttpRequest& request, const serve::HttpServer::Respond& respond) {
+      [&](const serve::HttpServer::Request& request, const serve::HttpServer::Respond& respond) {
         const std::string path = request.target.substr(0, request.target.find('?'));
         if (request.post) {
           if (path == "/triage") {
@@ -156,7 +156,7 @@ struct PushOptions {
 
 /// Returns the state of a run's series after that run. Throws Error{kUser} if the run is not
 /// finished.
-reporting::SuiteMetrics state_after(const session::Archive& archive,
+reporting::SuiteMetrics state_after(const session::SessionContext::Archive& archive,
                                     const std::string& name,
                                     std::size_t layers) {
   const store::Store& store = archive.store;
@@ -183,7 +183,7 @@ reporting::SuiteMetrics state_after(const session::Archive& archive,
   std::erase_if(runs, [&](const results::RunRecord& each) {
     return analysis::run_series_of(each.header) != series;
   });
-  return serve::RunHistory(layers).suites(archive, runs).at(0);
+  return serve::MetricsPublisher::History(layers).suites(archive, runs).at(0);
 }
 
 std::string text_of(const reporting::SuiteMetrics& suite, const std::string& version) {

@@ -13,19 +13,17 @@
 #include "harness/base/error.hpp"
 #include "harness/base/file_io.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/cli/option_checks.hpp"
+#include "harness/cli/shared_options.hpp"
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/rewrite/rewrite.hpp"
 #include "harness/rewrite/types/typed_graph.hpp"
-#include "harness/session/host/gpu_profile.hpp"
-#include "harness/session/host/user_paths.hpp"
-#include "harness/session/host/worker_choice.hpp"
-#include "harness/session/work/planner.hpp"
+#include "harness/session/host/host.hpp"
 #include "harness/session/work/suite_models.hpp"
+#include "harness/session/work/work_items.hpp"
 #include "harness/stacks/stack_fetch.hpp"
 #include "harness/stacks/stack_probe.hpp"
 #include "harness/store/store.hpp"
-#include "harness/terminal/messages.hpp"
+#include "harness/terminal/terminal.hpp"
 #include "reporting/content/stack/stack_documents.hpp"
 #include "reporting/formats/output_format.hpp"
 
@@ -46,7 +44,7 @@ bool probe(const std::vector<std::string>& names,
   std::vector<analysis::StackReport> reports;
   for (const std::string& name : names) {
     try {
-      const worker::WorkerOptions options = session::worker_options({name, 1, device});
+      const worker::WorkerProcess::Options options = session::worker_options({name, 1, device});
       worker::WorkerProcess worker(options);
       reports.push_back(stacks::probe_worker(worker, options.stack));
     } catch (const Error& error) {
@@ -70,11 +68,11 @@ std::vector<model::LayerKey> list_keys(const session::ModelSource& models,
   if (!suite.empty()) {
     const suite::ResolvedSuite resolved =
         session::resolve_suite(models, suite::read_suite(session::find_suite(suite)));
-    for (const session::WorkItem& item :
+    for (const session::WorkSource::Item& item :
          session::work_items(session::load_models(models, resolved, {}),
                              resolved.layers,
                              resolved.caches,
-                             session::Shard{})) {
+                             session::WorkSource::Shard{})) {
       keys.push_back(item.key);
     }
   }
@@ -131,8 +129,8 @@ void add_stacks(CLI::App& app, CommandContext& context) {
     const std::vector<model::LayerKey> keys = list_keys(context.models, sides->suite);
     const std::string device =
         sides->gpu.empty() ? "" : session::read_gpu_profile(sides->gpu).properties;
-    const worker::WorkerOptions from = session::worker_options({sides->from});
-    const worker::WorkerOptions to = session::worker_options({sides->to});
+    const worker::WorkerProcess::Options from = session::worker_options({sides->from});
+    const worker::WorkerProcess::Options to = session::worker_options({sides->to});
     analysis::StackDifference difference = analysis::stack_difference(
         stacks::stack_contents(from, keys, device), stacks::stack_contents(to, keys, device));
     stacks::explain_choices(from, to, kLayersExplained, difference);
@@ -193,12 +191,12 @@ suite::ResolvedSuite suite_in(const session::ModelSource& models, const PreviewO
 }
 
 /// Lists every key of the suite once, fused keys included, with the models that use it.
-std::vector<analysis::PreviewedLayer> list_layers(const session::ModelSource& models,
-                                                  const PreviewOptions& options,
-                                                  const suite::ResolvedSuite& suite) {
-  std::vector<analysis::PreviewedLayer> layers;
+std::vector<analysis::EnginePreview::Layer> list_layers(const session::ModelSource& models,
+                                                        const PreviewOptions& options,
+                                                        const suite::ResolvedSuite& suite) {
+  std::vector<analysis::EnginePreview::Layer> layers;
   std::map<model::LayerKey, std::size_t> places;
-  const auto add = [&](const session::WorkItem& item, const std::string& model) {
+  const auto add = [&](const session::WorkSource::Item& item, const std::string& model) {
     const model::LayerKey key = options.dtype == rewrite::kTf32
                                     ? model::to_key(rewrite::with_tf32(model::parse_key(item.key)))
                                     : item.key;
@@ -206,19 +204,20 @@ std::vector<analysis::PreviewedLayer> list_layers(const session::ModelSource& mo
     if (is_new) {
       layers.push_back({key, {}, {key, {}, {}}, {key, {}, {}}});
     }
-    std::vector<analysis::LayerUse>& uses = layers[place->second].uses;
+    std::vector<analysis::EnginePreview::Use>& uses = layers[place->second].uses;
     if (uses.empty() || uses.back().model != model) {
       uses.push_back({model, 0});
     }
     uses.back().nodes += item.occurrences;
   };
   for (const session::PlannedModel& model : session::load_models(models, suite, options.models)) {
-    for (const session::WorkItem& item : session::work_items(std::span(&model, 1), {}, {}, {})) {
+    for (const session::WorkSource::Item& item :
+         session::work_items(std::span(&model, 1), {}, {}, {})) {
       add(item, to_text(model.instance, ", "));
     }
   }
   if (options.models.empty()) {
-    for (const session::WorkItem& item : session::work_items({}, suite.layers, {}, {})) {
+    for (const session::WorkSource::Item& item : session::work_items({}, suite.layers, {}, {})) {
       add(item, suite.name);
     }
   }
@@ -233,16 +232,16 @@ std::vector<analysis::PreviewedLayer> list_layers(const session::ModelSource& mo
 /// Asks one stack about every layer, and returns the environment that its worker describes.
 results::Environment ask_all(const std::string& stack,
                              const session::GpuProfile& gpu,
-                             std::vector<analysis::PreviewedLayer>& layers,
-                             results::EngineChoices analysis::PreviewedLayer::*answer,
-                             session::Progress& progress,
+                             std::vector<analysis::EnginePreview::Layer>& layers,
+                             results::EngineChoices analysis::EnginePreview::Layer::*answer,
+                             session::ProgressDisplay::Progress& progress,
                              const CommandContext& context) {
   const auto begin = std::chrono::steady_clock::now();
   stacks::StackInquiry inquiry(session::worker_options({stack}));
-  session::ProgressStage stage(context.progress);
+  session::ProgressDisplay::Stage stage(context.progress);
   const std::size_t before = progress.done;
   const Seconds elapsed_before = progress.elapsed;
-  for (analysis::PreviewedLayer& layer : layers) {
+  for (analysis::EnginePreview::Layer& layer : layers) {
     if (context.stop) {
       throw Error(Error::Kind::kTryAgain, "stopped before the preview of all layers was complete");
     }
@@ -273,8 +272,9 @@ void print(const reporting::PreviewReport& report,
 void preview(CommandContext& context, const PreviewOptions& options) {
   const session::GpuProfile gpu = session::read_gpu_profile(options.gpu);
   const suite::ResolvedSuite suite = suite_in(context.models, options);
-  std::vector<analysis::PreviewedLayer> layers = list_layers(context.models, options, suite);
-  session::Progress progress{.total = 2 * layers.size(), .current = "", .left = {}};
+  std::vector<analysis::EnginePreview::Layer> layers = list_layers(context.models, options, suite);
+  session::ProgressDisplay::Progress progress{
+      .total = 2 * layers.size(), .current = "", .left = {}};
   reporting::PreviewReport report{
       .suite = suite.name,
       .gpu = gpu.name,
@@ -284,17 +284,18 @@ void preview(CommandContext& context, const PreviewOptions& options) {
       .to = {options.to, {}},
       .preview = {}};
   report.from.environment =
-      ask_all(options.from, gpu, layers, &analysis::PreviewedLayer::from, progress, context);
+      ask_all(options.from, gpu, layers, &analysis::EnginePreview::Layer::from, progress, context);
   report.to.environment =
-      ask_all(options.to, gpu, layers, &analysis::PreviewedLayer::to, progress, context);
+      ask_all(options.to, gpu, layers, &analysis::EnginePreview::Layer::to, progress, context);
   report.preview = analysis::preview_engines(layers);
   print(report, options, context.output_mode());
-  const bool bad = std::any_of(report.preview.comparisons.begin(),
-                               report.preview.comparisons.end(),
-                               [](const analysis::EngineComparison& one) {
-                                 return one.change == analysis::EngineChange::kSupportLost ||
-                                        one.change == analysis::EngineChange::kNumerics;
-                               });
+  const bool bad =
+      std::any_of(report.preview.comparisons.begin(),
+                  report.preview.comparisons.end(),
+                  [](const analysis::EnginePreview::Comparison& one) {
+                    return one.change == analysis::EnginePreview::Change::kSupportLost ||
+                           one.change == analysis::EnginePreview::Change::kNumerics;
+                  });
   context.exit_status = options.gate && bad ? 1 : 0;
 }
 

@@ -13,24 +13,23 @@
 #include <string>
 #include <vector>
 
-#include "harness/analysis/compare/run_times.hpp"
+#include "harness/analysis/history/run_series.hpp"
 #include "harness/base/encoding.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/file_io.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/cli/option_checks.hpp"
 #include "harness/cli/run_options.hpp"
+#include "harness/cli/shared_options.hpp"
 #include "harness/results/labels/run_labels.hpp"
 #include "harness/session/stored/run_analysis.hpp"
 #include "harness/session/stored/stored_records.hpp"
 #include "harness/session/work/suite_models.hpp"
-#include "harness/store/derived_payload.hpp"
+#include "harness/store/export_line.hpp"
 #include "harness/store/store.hpp"
 #include "harness/suite/suite.hpp"
-#include "harness/terminal/messages.hpp"
-#include "harness/terminal/standard_output.hpp"
+#include "harness/terminal/terminal.hpp"
 #include "reporting/content/run/documents.hpp"
-#include "reporting/document/quantity_text.hpp"
+#include "reporting/document/texts.hpp"
 
 namespace plumb::cli {
 namespace {
@@ -128,7 +127,7 @@ struct GarbageAges {
 };
 
 /// Returns what became of the room that a store takes.
-std::string room_text(const store::CollectedGarbage& collected, Bytes before, Bytes after) {
+std::string room_text(const store::Store::Garbage& collected, Bytes before, Bytes after) {
   if (collected.keeps_free_room) {
     return fmt::format(
         "The store takes {} on its server, which keeps the room of what was removed for new rows",
@@ -144,7 +143,7 @@ void collect_garbage(CommandContext& context, const GarbageAges& ages) {
   const Timestamp profiles_before = now - age_of(ages.profiles.empty() ? ages.runs : ages.profiles);
   const auto store = store::open_store(context.store_url());
   const Bytes before = store->size();
-  const store::CollectedGarbage collected =
+  const store::Store::Garbage collected =
       store->collect_garbage(now - age_of(older_than), profiles_before);
   const Bytes after = store->size();
   const std::size_t left = store->runs().size();
@@ -171,11 +170,12 @@ void collect_garbage(CommandContext& context, const GarbageAges& ages) {
 /// Sends what waits for the store's server. Exit status 75 if something still waits.
 void sync(CommandContext& context) {
   const std::optional<std::filesystem::path> folder = session::spool_folder();
-  const std::vector<store::SpooledRun> runs =
-      folder ? store::sync_spools(context.store_url(), *folder) : std::vector<store::SpooledRun>();
+  const std::vector<store::Store::SpooledRun> runs =
+      folder ? store::sync_spools(context.store_url(), *folder)
+             : std::vector<store::Store::SpooledRun>();
   std::string text;
   nlohmann::json list = nlohmann::json::array();
-  for (const store::SpooledRun& run : runs) {
+  for (const store::Store::SpooledRun& run : runs) {
     text += fmt::format("run {}: {} rows stored", run.run, run.sent_rows);
     if (!run.problem.empty()) {
       text +=
@@ -286,7 +286,7 @@ results::RunRecord measure_runs(CommandContext& context,
   suite::ResolvedSuite suite = requested_suite(context.models, run);
   const std::vector<session::PlannedModel> models = session::prepare_models(context.models, suite);
   std::vector<results::RunId> ids;
-  std::vector<analysis::RunTimes> times;
+  std::vector<analysis::LearnedNoise::RunTimes> times;
   for (std::size_t i = 1; i <= options.runs && !context.stop.load(); ++i) {
     spdlog::info("run {} of {}", i, options.runs);
     const results::RunId id =

@@ -17,11 +17,11 @@
 #include "harness/base/file_io.hpp"
 #include "harness/base/timestamp.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/cli/option_checks.hpp"
 #include "harness/cli/run_options.hpp"
-#include "harness/session/host/user_paths.hpp"
+#include "harness/cli/shared_options.hpp"
+#include "harness/session/host/host.hpp"
 #include "harness/stacks/built/bounded_program.hpp"
-#include "harness/stacks/installer.hpp"
+#include "harness/stacks/stack_fetch.hpp"
 #include "harness/store/store.hpp"
 
 namespace plumb::cli {
@@ -220,7 +220,7 @@ SlurmJob make_job(const CommandContext& context, const SubmitOptions& options) {
 
 /// Returns how much of a shared run is done, in words. Empty: no task has begun it.
 std::string describe_progress(store::Store& store, const std::string& name) {
-  std::map<int, store::WorkCount> counts;
+  std::map<int, store::SharedWork::Count> counts;
   try {
     counts = store.shared_work().count(store.find_run(name).header.id);
   } catch (const Error& error) {

@@ -7,10 +7,10 @@
 #include <iostream>
 #include <memory>
 
-#include "harness/analysis/training/measured_step.hpp"
+#include "harness/analysis/training/training_costs.hpp"
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/cli/option_checks.hpp"
+#include "harness/cli/shared_options.hpp"
 #include "harness/rewrite/gradient/checkpointed_graph.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
 #include "harness/session/stored/run_analysis.hpp"
@@ -30,7 +30,7 @@ struct TrainingOptions {
   std::int64_t to = 0;
   std::int64_t multiple = 1;
   std::string file;
-  analysis::PackLimits limits;
+  analysis::Packing::Limits limits;
   std::int64_t batch = 1;
   std::string model;
   std::string optimizer = "sgd";
@@ -68,8 +68,9 @@ void pack(const CommandContext& context, const TrainingOptions& options) {
   }
   const analysis::LengthHistogram lengths = analysis::read_lengths(file, options.file);
   std::vector<analysis::Packing> packings;
-  for (const analysis::Packer packer :
-       {analysis::Packer::kNone, analysis::Packer::kWorstFit, analysis::Packer::kBestFit}) {
+  for (const analysis::Packing::Packer packer : {analysis::Packing::Packer::kNone,
+                                                 analysis::Packing::Packer::kWorstFit,
+                                                 analysis::Packing::Packer::kBestFit}) {
     packings.push_back(analysis::pack_sequences(lengths, options.limits, packer));
   }
   reporting::write_packings(packings,
@@ -79,7 +80,7 @@ void pack(const CommandContext& context, const TrainingOptions& options) {
 }
 
 void find_largest_batch(const CommandContext& context, const TrainingOptions& options) {
-  const rewrite::Optimizer optimizer =
+  const rewrite::TrainingStep::Optimizer optimizer =
       rewrite::standard_optimizer(rewrite::parse_optimizer(options.optimizer).value());
   const auto memory_of = [&](std::int64_t batch) {
     const model::Graph step =
@@ -133,7 +134,7 @@ void each_step(const CommandContext& context, const TrainingOptions& options, co
   const analysis::ResultSet results(report.rows);
   std::string why_not = "it has no models";
   bool any = false;
-  for (const analysis::ModelReport& model : report.models) {
+  for (const analysis::RunReport::Model& model : report.models) {
     const analysis::MeasuredStep step = analysis::measured_step(model.graph, results);
     if (step.why_not.empty() && visit(model, step)) {
       any = true;
@@ -152,7 +153,7 @@ void each_step(const CommandContext& context, const TrainingOptions& options, co
 
 void show_checkpoints(const CommandContext& context, const TrainingOptions& options) {
   std::vector<reporting::CheckpointFront> fronts;
-  each_step(context, options, [&](const analysis::ModelReport& model, const auto& step) {
+  each_step(context, options, [&](const analysis::RunReport::Model& model, const auto& step) {
     fronts.push_back(
         {model.bounds.instance, step.total, analysis::price_checkpoints(model.graph, step)});
     return true;
@@ -161,13 +162,13 @@ void show_checkpoints(const CommandContext& context, const TrainingOptions& opti
 }
 
 void show_exchanges(const CommandContext& context, const TrainingOptions& options) {
-  const analysis::Communication communication{
+  const analysis::ExchangeSchedule::Communication communication{
       Seconds(options.latency), {options.rate}, Bytes{static_cast<std::int64_t>(options.bucket)}};
-  std::vector<reporting::DataParallelStep> steps;
-  each_step(context, options, [&](const analysis::ModelReport& model, const auto& step) {
-    steps.push_back(
-        {model.bounds.instance,
-         analysis::schedule_exchanges(analysis::timed_layers(model.graph, step), communication)});
+  reporting::ExchangeSchedules steps;
+  each_step(context, options, [&](const analysis::RunReport::Model& model, const auto& step) {
+    steps.emplace_back(
+        model.bounds.instance,
+        analysis::schedule_exchanges(analysis::timed_layers(model.graph, step), communication));
     return true;
   });
   reporting::write_exchanges(steps, context.output_mode(), std::cout);
@@ -175,7 +176,7 @@ void show_exchanges(const CommandContext& context, const TrainingOptions& option
 
 void estimate_times(const CommandContext& context, const TrainingOptions& options) {
   std::vector<reporting::TrainingTime> times;
-  each_step(context, options, [&](const analysis::ModelReport& model, const auto& /*step*/) {
+  each_step(context, options, [&](const analysis::RunReport::Model& model, const auto& /*step*/) {
     const analysis::ExecutionTime* fastest = nullptr;
     for (const analysis::ExecutionTime& each : model.bounds.executions) {
       if (each.samples > 0 && (fastest == nullptr || each.median < fastest->median)) {
@@ -188,13 +189,14 @@ void estimate_times(const CommandContext& context, const TrainingOptions& option
     const analysis::LastBatch epoch =
         analysis::last_batch(options.samples, analysis::samples_of_step(model.bounds.instance));
     const Seconds of_epoch = static_cast<double>(epoch.steps) * fastest->median;
-    times.push_back(
-        {model.bounds.instance,
-         fastest->median,
-         fastest->mode,
-         epoch,
-         options.epochs,
-         analysis::schedule_evaluations(options.epochs, of_epoch, Seconds(options.evaluation))});
+    const Seconds evaluation(options.evaluation);
+    times.push_back({model.bounds.instance,
+                     fastest->median,
+                     fastest->mode,
+                     epoch,
+                     options.epochs,
+                     analysis::time_with_evaluations(options.epochs, of_epoch, evaluation),
+                     analysis::time_beside_evaluations(options.epochs, of_epoch, evaluation)});
     return true;
   });
   reporting::write_training_times(times, context.output_mode(), std::cout);

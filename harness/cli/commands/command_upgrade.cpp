@@ -11,15 +11,14 @@
 #include "harness/analysis/compare/rounds/paired_comparison.hpp"
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/cli/option_checks.hpp"
 #include "harness/cli/run_options.hpp"
+#include "harness/cli/shared_options.hpp"
 #include "harness/session/bisect/bisection_session.hpp"
-#include "harness/session/bisect/candidate_source.hpp"
 #include "harness/session/stored/stored_records.hpp"
 #include "harness/session/study/criteria_file.hpp"
 #include "harness/session/study/qualification_session.hpp"
 #include "harness/session/work/suite_models.hpp"
-#include "harness/terminal/messages.hpp"
+#include "harness/terminal/terminal.hpp"
 #include "reporting/content/comparison/change_documents.hpp"
 #include "reporting/content/qualification/qualification_report.hpp"
 #include "reporting/formats/output_format.hpp"
@@ -36,7 +35,7 @@ struct QualifyOptions {
   std::vector<std::string> outputs;
   std::vector<std::string> labels;
   std::vector<std::string> modes;
-  session::UpgradeOptions upgrade;
+  session::UpgradeTest::Options upgrade;
   bool gate = false;
 };
 
@@ -100,7 +99,7 @@ std::vector<results::ExecutionMode> modes_in(const QualifyOptions& options) {
 }
 
 void qualify(CommandContext& context, QualifyOptions options) {
-  analysis::QualificationCriteria criteria;
+  analysis::Qualification::Criteria criteria;
   if (!options.criteria.empty()) {
     criteria = session::read_criteria(options.criteria, to_text(current_time()).substr(0, 10));
   }
@@ -128,7 +127,7 @@ void qualify(CommandContext& context, QualifyOptions options) {
   const std::size_t wanted = suite.models.size();
   const std::vector<session::PlannedModel> models = session::prepare_models(context.models, suite);
   const auto store = store::open_store(context.store_url(), CommandContext::for_runs());
-  const session::UpgradeOutcome outcome =
+  const session::UpgradeTest outcome =
       session::test_upgrade(context.session(*store), suite, models, criteria, options.upgrade);
   const analysis::Qualification& qualification = outcome.qualification;
   const analysis::QualificationReport report = session::with_history(*store, qualification);
@@ -199,10 +198,10 @@ namespace {
 
 struct BisectOptions {
   std::string what;
-  SuiteChoice choice;                          ///< without its suite, which is in `what`
-  session::CommitCandidates::Options commits;  ///< without a repository: the ends are stacks
+  SuiteChoice choice;                         ///< without its suite, which is in `what`
+  session::CandidateSource::Commits commits;  ///< without a repository: the ends are stacks
   std::vector<std::string> stacks;
-  session::BisectionOptions search;
+  session::BisectionQuestion::Options search;
 };
 
 bool is_key(const std::string& what) {
@@ -247,13 +246,13 @@ session::BisectionQuestion question_of(const CommandContext& context,
 
 std::unique_ptr<session::CandidateSource> source_of(const BisectOptions& options,
                                                     const std::atomic<bool>& stop) {
-  const session::CommitCandidates::Options& commits = options.commits;
+  const session::CandidateSource::Commits& commits = options.commits;
   if (commits.repository.empty()) {
     const session::WorkerChoice& worker = options.search.paired.worker;
-    return std::make_unique<session::StackCandidates>(
+    return session::stack_candidates(
         commits.good, commits.bad, options.stacks, worker.threads, worker.device);
   }
-  return std::make_unique<session::CommitCandidates>(commits, stop);
+  return session::commit_candidates(commits, stop);
 }
 
 std::vector<std::string> command_of(const BisectOptions& options) {
@@ -261,7 +260,7 @@ std::vector<std::string> command_of(const BisectOptions& options) {
   const auto add = [&](const char* name, const std::string& value) {
     command.insert(command.end(), {name, value});
   };
-  const session::CommitCandidates::Options& commits = options.commits;
+  const session::CandidateSource::Commits& commits = options.commits;
   if (!commits.repository.empty()) {
     add("--git", commits.repository.string());
     add("--build", commits.recipe.command);
@@ -292,7 +291,7 @@ void run_bisection(CommandContext& context, BisectOptions options) {
 }
 
 /// Adds the options that search commits in place of stacks.
-void add_git_options(CLI::App& command, session::CommitCandidates::Options& commits) {
+void add_git_options(CLI::App& command, session::CandidateSource::Commits& commits) {
   commits.recipe.stack_folder = "build";
   CLI::Option* const git =
       command.add_option("--git",

@@ -13,13 +13,11 @@
 #include "harness/base/error.hpp"
 #include "harness/base/parsed_text.hpp"
 #include "harness/importers/traces/trace_file.hpp"
-#include "harness/importers/traces/trace_parts.hpp"
 
 namespace plumb::importers {
 namespace {
 
-using results::CallDescription;
-using Kind = CallDescription::Kind;
+using Kind = results::ExecutedTrace::Description::Kind;
 using Dims = std::vector<std::int64_t>;
 
 constexpr std::size_t kMaxValues = 256;  // of one call
@@ -179,7 +177,7 @@ class LogReader {
     if (!function_) {
       return;
     }
-    CallDescription call;
+    results::ExecutedTrace::Description call;
     call.kind = function_->kind;
     call.operation = function_->operation;
     call.implementation = name_;
@@ -221,7 +219,7 @@ class LogReader {
     if (!function) {
       return;
     }
-    CallDescription call;
+    results::ExecutedTrace::Description call;
     call.kind = function->kind;
     call.operation = function->operation;
     call.implementation = function->name;
@@ -249,7 +247,7 @@ class LogReader {
     add(std::move(call));
   }
 
-  void add(CallDescription call) {
+  void add(results::ExecutedTrace::Description call) {
     if (trace_.calls.size() >= kMaxCalls) {
       throw Error(Error::Kind::kUser,
                   fmt::format("the log has more than {} calls: trace fewer executions", kMaxCalls));

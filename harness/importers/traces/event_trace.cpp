@@ -21,7 +21,6 @@
 #include "harness/base/error.hpp"
 #include "harness/base/units.hpp"
 #include "harness/importers/traces/trace_file.hpp"
-#include "harness/importers/traces/trace_parts.hpp"
 
 namespace plumb::importers {
 namespace {
@@ -334,7 +333,7 @@ class CallCollector {
     std::sort(trace_.executions.begin(), trace_.executions.end(), [](const auto& a, const auto& b) {
       return a.start < b.start;
     });
-    for (results::TracedCall& call : trace_.calls) {
+    for (results::ExecutedTrace::TracedCall& call : trace_.calls) {
       const auto after = std::upper_bound(
           trace_.executions.begin(),
           trace_.executions.end(),
@@ -369,14 +368,14 @@ class CallCollector {
     return known ? *known : descriptions_.add(text_, describe(event, kind));
   }
 
-  [[nodiscard]] static results::CallDescription describe(TraceEvent& event, char kind) {
-    results::CallDescription call;
+  [[nodiscard]] static results::ExecutedTrace::Description describe(TraceEvent& event, char kind) {
+    results::ExecutedTrace::Description call;
     if (kind == 'l') {
       call.output = event.name.substr(kLayer.size());
       return call;
     }
     if (kind == 'c') {
-      call.kind = results::CallDescription::Kind::kCreation;
+      call.kind = results::ExecutedTrace::Description::Kind::kCreation;
       call.operation = results::kModelCompilation;
       return call;
     }
@@ -394,7 +393,7 @@ class CallCollector {
   }
 
   results::ExecutedTrace trace_;
-  std::vector<results::TracedCall> ranges_;  // of layers
+  std::vector<results::ExecutedTrace::TracedCall> ranges_;  // of layers
   DescriptionTable descriptions_;
   std::set<std::uint32_t> processors_;  // that threads of calls ran on
   std::string text_;                    // of the description looked for

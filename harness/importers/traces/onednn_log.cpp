@@ -10,7 +10,6 @@
 #include "harness/base/error.hpp"
 #include "harness/base/parsed_text.hpp"
 #include "harness/importers/traces/trace_file.hpp"
-#include "harness/importers/traces/trace_parts.hpp"
 
 namespace plumb::importers {
 namespace {
@@ -18,7 +17,7 @@ namespace {
 constexpr std::size_t kMaxLayers = 1000;
 
 using Fields = std::vector<std::string_view>;
-using Kind = results::ExecutedCall::Kind;
+using Kind = results::ExecutedTrace::Call::Kind;
 
 /// Returns a time of 0 to 10^12 units; nothing for what is none.
 std::optional<double> parsed_time(std::string_view text) {
@@ -176,7 +175,8 @@ class LogReader {
     if (!description) {
       description = descriptions_.add(text_, describe(fields, creates));
     }
-    results::TracedCall call{{{}, Seconds(*time * 1e-3), 0, std::nullopt}, *description};
+    results::ExecutedTrace::TracedCall call{{{}, Seconds(*time * 1e-3), 0, std::nullopt},
+                                            *description};
     if (step_) {  // its clock is finer than the log's
       call.start = step_->start;
       step_->start += call.duration;
@@ -188,9 +188,10 @@ class LogReader {
     add(call);
   }
 
-  [[nodiscard]] results::CallDescription describe(const Fields& fields, bool creates) const {
+  [[nodiscard]] results::ExecutedTrace::Description describe(const Fields& fields,
+                                                             bool creates) const {
     const std::string_view operation = field(fields, "primitive");
-    results::CallDescription call;
+    results::ExecutedTrace::Description call;
     call.kind =
         creates ? Kind::kCreation : (operation == "reorder" ? Kind::kReorder : Kind::kCompute);
     call.operation = cut(operation);
@@ -225,7 +226,7 @@ class LogReader {
     return layers;
   }
 
-  void add(results::TracedCall call) {
+  void add(results::ExecutedTrace::TracedCall call) {
     if (step_) {
       step_->has_calls = true;
     }
@@ -253,7 +254,7 @@ class LogReader {
       text_ = "kernel," + step_->layers;
       std::optional<std::uint32_t> description = descriptions_.find(text_);
       if (!description) {
-        results::CallDescription kernel;
+        results::ExecutedTrace::Description kernel;
         kernel.operation = "kernel";
         kernel.implementation = "plumb";
         kernel.layers = layers_of_step();
@@ -283,7 +284,7 @@ class LogReader {
       trace_.executions.push_back({Seconds(*at), {}});
       executing_ = true;
     } else if (fields[1] == "end" && !trace_.executions.empty()) {
-      results::TracedExecution& last = trace_.executions.back();
+      results::ExecutedTrace::Execution& last = trace_.executions.back();
       last.duration = std::max(Seconds(*at) - last.start, Seconds(0.0));
     }
   }

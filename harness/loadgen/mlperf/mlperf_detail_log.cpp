@@ -13,9 +13,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "harness/loadgen/load_generator.hpp"
 #include "harness/loadgen/load_settings.hpp"
 #include "harness/loadgen/mlperf/mlperf_log.hpp"
-#include "harness/loadgen/query_schedule.hpp"
 
 namespace plumb::loadgen {
 namespace {
@@ -107,16 +107,16 @@ void add_requested_scenario(MllogLines& log,
                             const EffectiveLoad& load) {
   const double percentile = fraction_of(load.rule.percentile);
   switch (asked.scenario) {
-    case LoadScenario::kSingleStream:
+    case RequestedLoad::Scenario::kSingleStream:
       log.add_unknown({"requested_single_stream_expected_latency_ns"});
       log.add("requested_single_stream_target_latency_percentile", percentile);
       break;
-    case LoadScenario::kMultiStream:
+    case RequestedLoad::Scenario::kMultiStream:
       log.add_unknown({"requested_multi_stream_expected_latency_ns"});
       log.add("requested_multi_stream_target_latency_percentile", percentile);
       log.add("requested_multi_stream_samples_per_query", load.samples_per_query);
       break;
-    case LoadScenario::kServer:
+    case RequestedLoad::Scenario::kServer:
       log.add("requested_server_target_qps", asked.target_rate.value_or(0.0));
       log.add("requested_server_target_latency_ns",
               std::chrono::round<Nanoseconds>(asked.latency_limit.value_or(Seconds{})));
@@ -127,7 +127,7 @@ void add_requested_scenario(MllogLines& log,
       log.add("requested_server_max_async_queries", 0);
       log.add("requested_server_num_issue_query_threads", 0);
       break;
-    case LoadScenario::kOffline:
+    case RequestedLoad::Scenario::kOffline:
       log.add("requested_offline_expected_qps", asked.expected_rate.value_or(0.0));
       break;
   }
@@ -176,7 +176,7 @@ void add_effective_settings(MllogLines& log, const EffectiveLoad& load) {
   log.add("effective_target_qps", load.target_rate.value_or(0.0));
   log.add("effective_target_latency_ns", load.latency_limit.value_or(Nanoseconds{}));
   log.add("effective_target_latency_percentile", fraction_of(load.rule.percentile));
-  log.add("effective_max_async_queries", load.scenario == LoadScenario::kServer ? 0 : 1);
+  log.add("effective_max_async_queries", load.scenario == RequestedLoad::Scenario::kServer ? 0 : 1);
   log.add("effective_target_duration_ms", milliseconds(load.minimum_duration));
   log.add("effective_min_duration_ms", milliseconds(load.minimum_duration));
   log.add("effective_max_duration_ms", milliseconds(load.maximum_duration.value_or(Nanoseconds{})));
@@ -192,7 +192,7 @@ void add_effective_settings(MllogLines& log, const EffectiveLoad& load) {
   log.add("effective_sample_concatenate_permutation", false);
 }
 
-using Kind = Shortfall::Kind;
+using Kind = LoadResult::Shortfall::Kind;
 
 void add_verdict(MllogLines& log, const LoadResult& result) {
   log.add("result_validity", result.valid() ? "VALID" : "INVALID");
@@ -211,24 +211,25 @@ void add_verdict(MllogLines& log, const LoadResult& result) {
 
 void add_scenario_figures(MllogLines& log, const LoadResult& result) {
   log.add("result_query_count", result.queries_completed);
-  const EarlyStopping stopping = result.early_stopping.value_or(EarlyStopping{});
+  const LoadResult::EarlyStopping stopping =
+      result.early_stopping.value_or(LoadResult::EarlyStopping{});
   const double mean = Seconds(result.sample_latency.mean).count();
   switch (result.load.scenario) {
-    case LoadScenario::kSingleStream:
+    case RequestedLoad::Scenario::kSingleStream:
       log.add("result_qps_with_loadgen_overhead", result.queries_per_second);
       log.add("result_qps_without_loadgen_overhead", mean > 0.0 ? 1.0 / mean : 0.0);
       log.add("early_stopping_latency_ss", stopping.estimate.value_or(Nanoseconds{}));
       log.add("early_stopping_latency_ms", stopping.estimate_99.value_or(Nanoseconds{}));
       break;
-    case LoadScenario::kMultiStream:
+    case RequestedLoad::Scenario::kMultiStream:
       log.add("early_stopping_latency_ms", stopping.estimate.value_or(Nanoseconds{}));
       break;
-    case LoadScenario::kServer:
+    case RequestedLoad::Scenario::kServer:
       log.add("result_overlatency_query_count", result.over_latency);
       log.add("result_scheduled_samples_per_sec", result.scheduled_per_second);
       log.add("result_completed_samples_per_sec", result.samples_per_second);
       break;
-    case LoadScenario::kOffline:
+    case RequestedLoad::Scenario::kOffline:
       log.add("result_samples_per_second", result.samples_per_second);
       break;
   }
@@ -236,17 +237,17 @@ void add_scenario_figures(MllogLines& log, const LoadResult& result) {
 
 /// Adds the distribution of a latency. `query` and `per_query` are parts of the keys.
 void add_latencies(MllogLines& log,
-                   const LatencySummary& latency,
+                   const LoadResult::LatencySummary& latency,
                    std::string_view query,
                    std::string_view per_query) {
   log.add(fmt::format("result_min_{}latency_ns", query), latency.min);
   log.add(fmt::format("result_max_{}latency_ns", query), latency.max);
   log.add(fmt::format("result_mean_{}latency_ns", query), latency.mean);
   for (std::size_t i = 0; i < latency.percentiles.size(); ++i) {
-    log.add(
-        fmt::format(
-            "result_{:.2f}_percentile_{}latency_ns", LatencySummary::kPercentiles[i], per_query),
-        latency.percentiles[i]);
+    log.add(fmt::format("result_{:.2f}_percentile_{}latency_ns",
+                        LoadResult::LatencySummary::kPercentiles[i],
+                        per_query),
+            latency.percentiles[i]);
   }
 }
 
@@ -274,7 +275,7 @@ void add_origin(MllogLines& log, const LoadResult& result, const MlperfLogFacts&
 
 /// Adds what LoadGen logs while a test runs. Queries are generated as they are issued.
 void add_progress(MllogLines& log, const LoadResult& result, const MlperfLogFacts& facts) {
-  const bool accuracy = result.load.mode == LoadMode::kAccuracy;
+  const bool accuracy = result.load.mode == RequestedLoad::Mode::kAccuracy;
   const Nanoseconds end = result.begin + result.last_completion;
   log.add("generic_message", accuracy ? "Starting accuracy mode" : "Starting performance mode");
   log.add("loaded_qsl_set", sample_set(result.load));
@@ -311,10 +312,10 @@ void write_mlperf_detail(std::ostream& out, const LoadResult& result, const Mlpe
   for (const std::string& error : errors) {
     log.add_error(error);
   }
-  if (result.load.mode == LoadMode::kPerformance) {
+  if (result.load.mode == RequestedLoad::Mode::kPerformance) {
     add_verdict(log, result);
     add_scenario_figures(log, result);
-    if (result.load.scenario == LoadScenario::kMultiStream) {
+    if (result.load.scenario == RequestedLoad::Scenario::kMultiStream) {
       add_latencies(log, result.query_latency, "query_", "per_query_");
     }
     add_latencies(log, result.sample_latency, "", "");

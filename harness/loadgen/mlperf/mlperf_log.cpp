@@ -10,15 +10,15 @@
 namespace plumb::loadgen {
 namespace {
 
-bool is_error(const Shortfall& shortfall) {
-  return shortfall.kind == Shortfall::Kind::kDropped ||
-         shortfall.kind == Shortfall::Kind::kFailed ||
-         shortfall.kind == Shortfall::Kind::kMiscounted;
+bool is_error(const LoadResult::Shortfall& shortfall) {
+  return shortfall.kind == LoadResult::Shortfall::Kind::kDropped ||
+         shortfall.kind == LoadResult::Shortfall::Kind::kFailed ||
+         shortfall.kind == LoadResult::Shortfall::Kind::kMiscounted;
 }
 
 std::vector<std::string> texts(const LoadResult& result, bool errors) {
   std::vector<std::string> found;
-  for (const Shortfall& shortfall : result.shortfalls) {
+  for (const LoadResult::Shortfall& shortfall : result.shortfalls) {
     if (is_error(shortfall) == errors) {
       found.push_back(shortfall.text);
     }
@@ -28,30 +28,30 @@ std::vector<std::string> texts(const LoadResult& result, bool errors) {
 
 }  // namespace
 
-std::string_view mlperf_name(LoadScenario scenario) {
+std::string_view mlperf_name(RequestedLoad::Scenario scenario) {
   switch (scenario) {
-    case LoadScenario::kSingleStream:
+    case RequestedLoad::Scenario::kSingleStream:
       return "SingleStream";
-    case LoadScenario::kMultiStream:
+    case RequestedLoad::Scenario::kMultiStream:
       return "MultiStream";
-    case LoadScenario::kServer:
+    case RequestedLoad::Scenario::kServer:
       return "Server";
-    case LoadScenario::kOffline:
+    case RequestedLoad::Scenario::kOffline:
       return "Offline";
   }
   return "";
 }
 
-std::string_view mlperf_name(LoadMode mode) {
-  return mode == LoadMode::kAccuracy ? "AccuracyOnly" : "PerformanceOnly";
+std::string_view mlperf_name(RequestedLoad::Mode mode) {
+  return mode == RequestedLoad::Mode::kAccuracy ? "AccuracyOnly" : "PerformanceOnly";
 }
 
 std::vector<std::string> early_stopping_lines(const LoadResult& result) {
   if (!result.early_stopping) {
     return {};
   }
-  const EarlyStopping& stopping = *result.early_stopping;
-  const bool server = result.load.scenario == LoadScenario::kServer;
+  const LoadResult::EarlyStopping& stopping = *result.early_stopping;
+  const bool server = result.load.scenario == RequestedLoad::Scenario::kServer;
   if (!stopping.met) {
     std::vector<std::string> lines;
     if (server) {
@@ -78,10 +78,11 @@ std::vector<std::string> early_stopping_lines(const LoadResult& result) {
   return lines;
 }
 
-bool is_met(const LoadResult& result, Shortfall::Kind kind) {
-  return std::none_of(result.shortfalls.begin(),
-                      result.shortfalls.end(),
-                      [kind](const Shortfall& shortfall) { return shortfall.kind == kind; });
+bool is_met(const LoadResult& result, LoadResult::Shortfall::Kind kind) {
+  return std::none_of(
+      result.shortfalls.begin(),
+      result.shortfalls.end(),
+      [kind](const LoadResult::Shortfall& shortfall) { return shortfall.kind == kind; });
 }
 
 std::vector<std::string> error_texts(const LoadResult& result) {
@@ -93,7 +94,7 @@ std::vector<std::string> reason_texts(const LoadResult& result) {
 
 namespace {
 
-using Kind = Shortfall::Kind;
+using Kind = LoadResult::Shortfall::Kind;
 
 constexpr std::string_view kRule = "================================================";
 
@@ -113,17 +114,17 @@ std::string one_line(std::string text) {
 
 void print_headline(std::ostream& out, const LoadResult& result) {
   switch (result.load.scenario) {
-    case LoadScenario::kSingleStream:
-    case LoadScenario::kMultiStream:
+    case RequestedLoad::Scenario::kSingleStream:
+    case RequestedLoad::Scenario::kMultiStream:
       fmt::print(out,
                  "{:.1f}th percentile latency (ns) : {}\n",
                  result.load.rule.percentile,
                  result.percentile_latency.count());
       break;
-    case LoadScenario::kServer:
+    case RequestedLoad::Scenario::kServer:
       fmt::print(out, "Completed samples per second    : {:.2f}\n", result.samples_per_second);
       break;
-    case LoadScenario::kOffline:
+    case RequestedLoad::Scenario::kOffline:
       fmt::print(out, "Samples per second: {:g}\n", result.samples_per_second);
       break;
   }
@@ -157,7 +158,7 @@ void print_verdict(std::ostream& out, const LoadResult& result) {
   }
 }
 
-void print_latencies(std::ostream& out, const LatencySummary& latency) {
+void print_latencies(std::ostream& out, const LoadResult::LatencySummary& latency) {
   fmt::print(out,
              "Min latency (ns)                : {}\nMax latency (ns)                : {}\n"
              "Mean latency (ns)               : {}\n",
@@ -167,7 +168,7 @@ void print_latencies(std::ostream& out, const LatencySummary& latency) {
   for (std::size_t i = 0; i < latency.percentiles.size(); ++i) {
     fmt::print(out,
                "{:.2f} percentile latency (ns)   : {}\n",
-               LatencySummary::kPercentiles[i],
+               LoadResult::LatencySummary::kPercentiles[i],
                latency.percentiles[i].count());
   }
 }
@@ -175,7 +176,7 @@ void print_latencies(std::ostream& out, const LatencySummary& latency) {
 void print_statistics(std::ostream& out, const LoadResult& result) {
   print_heading(out, "Additional Stats");
   switch (result.load.scenario) {
-    case LoadScenario::kSingleStream: {
+    case RequestedLoad::Scenario::kSingleStream: {
       const double mean = Seconds(result.sample_latency.mean).count();
       fmt::print(out,
                  "QPS w/ loadgen overhead         : {:.2f}\n"
@@ -184,13 +185,13 @@ void print_statistics(std::ostream& out, const LoadResult& result) {
                  mean > 0.0 ? 1.0 / mean : 0.0);
       break;
     }
-    case LoadScenario::kServer:
+    case RequestedLoad::Scenario::kServer:
       fmt::print(out, "Scheduled samples per second : {:.2f}\n", result.scheduled_per_second);
       break;
-    case LoadScenario::kMultiStream:
+    case RequestedLoad::Scenario::kMultiStream:
       fmt::print(out, "Per-query latency:\n");
       break;
-    case LoadScenario::kOffline:
+    case RequestedLoad::Scenario::kOffline:
       break;
   }
   print_latencies(out, result.query_latency);
@@ -201,7 +202,7 @@ void print_parameters(std::ostream& out, const EffectiveLoad& load) {
   const auto milliseconds = [](std::chrono::nanoseconds time) {
     return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
   };
-  const bool server = load.scenario == LoadScenario::kServer;
+  const bool server = load.scenario == RequestedLoad::Scenario::kServer;
   print_heading(out, "Test Parameters Used");
   fmt::print(out, "samples_per_query : {}\n", load.samples_per_query);
   fmt::print(out, "target_qps : {:g}\n", load.target_rate.value_or(0.0));
@@ -240,7 +241,7 @@ void write_mlperf_summary(std::ostream& out, const LoadResult& result) {
              one_line(result.system),
              mlperf_name(result.load.scenario),
              mlperf_name(result.load.mode));
-  if (result.load.mode == LoadMode::kPerformance) {
+  if (result.load.mode == RequestedLoad::Mode::kPerformance) {
     print_headline(out, result);
     print_verdict(out, result);
     fmt::print(out, "\n");

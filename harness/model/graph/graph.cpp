@@ -13,8 +13,8 @@
 
 namespace plumb::model {
 
-GraphTotals totals(const Graph& graph) {
-  GraphTotals sums;
+Graph::Totals totals(const Graph& graph) {
+  Graph::Totals sums;
   sums.layers = graph.layers.size();
   std::unordered_set<LayerKey> keys;
   for (const Layer& layer : graph.layers) {
@@ -72,7 +72,7 @@ std::vector<ValueId> shared_bytes(const Graph& graph) {
   return root;
 }
 
-GraphMemory compute_memory(const Graph& graph) {
+Graph::Memory compute_memory(const Graph& graph) {
   const std::vector<ValueId> root = shared_bytes(graph);
   const std::size_t end = graph.layers.size();
   std::vector<std::size_t> last(graph.values.size(), 0);
@@ -102,7 +102,7 @@ GraphMemory compute_memory(const Graph& graph) {
     last[root[output]] = end;
   }
   const auto bytes = [&](ValueId value) { return byte_size(graph.values[value].type); };
-  GraphMemory memory;
+  Graph::Memory memory;
   for (const ValueId input : graph.inputs) {
     memory.inputs += bytes(input);
   }

@@ -52,6 +52,29 @@ struct Layer {
 
 /// Model with every shape known: a DAG of layers in topological order.
 struct Graph {
+  /// Memory that executing a graph's layers in their order needs at least.
+  ///
+  /// A view shares the bytes of what it views, and an update writes over its operands. Any other
+  /// result has bytes of its own, from its layer to its last reader. What a library adds, such as
+  /// blocked layouts, copies in them and workspaces, is not in it.
+  struct Memory {
+    Bytes inputs;     ///< of a step of training: also weights and states
+    Bytes constants;  ///< that layers read, as the graph has them
+    Bytes peak;       ///< the most bytes of results at once
+
+    [[nodiscard]] Bytes total() const { return inputs + constants + peak; }
+  };
+
+  /// Totals of a graph, for `plumb model show`.
+  struct Totals {
+    std::size_t layers = 0;
+    std::size_t folded_layers = 0;           ///< of them: act on weights only, before the run
+    std::size_t unique_layers = 0;           ///< distinct keys of kCompute and kView layers
+    std::int64_t macs = 0;                   ///< at most 2^63 − 1, see `macs_saturated`
+    bool macs_saturated = false;             ///< the sum is larger than `macs`
+    std::map<std::string, std::size_t> ops;  ///< by Layer::onnx_op
+  };
+
   std::string name;
   std::int64_t opset = 0;
   std::vector<Value> values;
@@ -62,34 +85,11 @@ struct Graph {
   Bytes weight_bytes;
   std::vector<std::string> notes{};  ///< what the reader chose or changed in place of the file
 };
-
-/// Totals of a graph, for `plumb model show`.
-struct GraphTotals {
-  std::size_t layers = 0;
-  std::size_t folded_layers = 0;           ///< of them: act on weights only, before the run
-  std::size_t unique_layers = 0;           ///< distinct keys of kCompute and kView layers
-  std::int64_t macs = 0;                   ///< at most 2^63 − 1, see `macs_saturated`
-  bool macs_saturated = false;             ///< the sum is larger than `macs`
-  std::map<std::string, std::size_t> ops;  ///< by Layer::onnx_op
-};
-[[nodiscard]] GraphTotals totals(const Graph& graph);
+[[nodiscard]] Graph::Totals totals(const Graph& graph);
 
 /// Returns for each layer the layers that produce its inputs, sorted and without duplicates.
 [[nodiscard]] std::vector<std::vector<LayerId>> predecessors(const Graph& graph);
-
-/// Memory that executing a graph's layers in their order needs at least.
-///
-/// A view shares the bytes of what it views, and an update writes over its operands. Any other
-/// result has bytes of its own, from its layer to its last reader. What a library adds, such as
-/// blocked layouts, copies in them and workspaces, is not in it.
-struct GraphMemory {
-  Bytes inputs;     ///< of a step of training: also weights and states
-  Bytes constants;  ///< that layers read, as the graph has them
-  Bytes peak;       ///< the most bytes of results at once
-
-  [[nodiscard]] Bytes total() const { return inputs + constants + peak; }
-};
-[[nodiscard]] GraphMemory compute_memory(const Graph& graph);
+[[nodiscard]] Graph::Memory compute_memory(const Graph& graph);
 
 /// Returns for each value the one whose bytes it shares: itself, or what views and updates made it
 /// of.

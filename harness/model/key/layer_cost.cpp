@@ -8,8 +8,7 @@
 #include <string_view>
 
 #include "harness/base/error.hpp"
-#include "harness/model/key/product_kind.hpp"
-#include "harness/model/key/sequence_shapes.hpp"
+#include "harness/model/key/operator_families.hpp"
 #include "harness/model/key/training_layers.hpp"
 
 namespace plumb::model {

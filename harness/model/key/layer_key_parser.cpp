@@ -153,12 +153,12 @@ class KeyParser {
     return *type;
   }
 
-  MathClass math_class() {
+  LayerSpec::MathClass math_class() {
     const std::string name = word();
-    for (const MathClass math : {MathClass::kStrict,
-                                 MathClass::kTf32,
-                                 MathClass::kDownConvert,
-                                 MathClass::kDeterministic}) {
+    for (const LayerSpec::MathClass math : {LayerSpec::MathClass::kStrict,
+                                            LayerSpec::MathClass::kTf32,
+                                            LayerSpec::MathClass::kDownConvert,
+                                            LayerSpec::MathClass::kDeterministic}) {
       if (to_text(math) == name) {
         return math;
       }
@@ -203,17 +203,17 @@ class KeyParser {
     return result;
   }
 
-  Attribute attribute(const AttributeSchema& row) {
+  Attribute attribute(const OpSchema::Attribute& row) {
     switch (row.kind) {
-      case AttributeKind::kInteger:
+      case OpSchema::Attribute::Kind::kInteger:
         return integer();
-      case AttributeKind::kReal:
+      case OpSchema::Attribute::Kind::kReal:
         return real();
-      case AttributeKind::kWord:
+      case OpSchema::Attribute::Kind::kWord:
         return word();
-      case AttributeKind::kIntegers:
+      case OpSchema::Attribute::Kind::kIntegers:
         return integers();
-      case AttributeKind::kReals:
+      case OpSchema::Attribute::Kind::kReals:
         return list([this] { return real(); });
     }
     fail("unknown kind of attribute");
@@ -229,8 +229,8 @@ class KeyParser {
         epilogue(spec);
         break;
       }
-      const AttributeSchema* known = nullptr;
-      for (const AttributeSchema& row : schema.attributes) {
+      const OpSchema::Attribute* known = nullptr;
+      for (const OpSchema::Attribute& row : schema.attributes) {
         known = row.name == name ? &row : known;
       }
       if (known == nullptr) {

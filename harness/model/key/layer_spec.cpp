@@ -124,7 +124,7 @@ void append_epilogue(std::string& text, const std::vector<Epilogue>& epilogue) {
 void check_attributes(const LayerSpec& spec, const OpSchema& schema) {
   const std::size_t count = schema.attribute_count();
   for (std::size_t i = 0; i < count; ++i) {
-    const AttributeSchema& row = schema.attributes[i];
+    const OpSchema::Attribute& row = schema.attributes[i];
     const auto found = spec.attributes.find(std::string(row.name));
     if (found == spec.attributes.end()) {
       fail_spec(spec, fmt::format("has no attribute '{}'", row.name));
@@ -148,15 +148,15 @@ void check_attributes(const LayerSpec& spec, const OpSchema& schema) {
 
 }  // namespace
 
-std::string_view to_text(MathClass math) {
+std::string_view to_text(LayerSpec::MathClass math) {
   switch (math) {
-    case MathClass::kStrict:
+    case LayerSpec::MathClass::kStrict:
       return "strict";
-    case MathClass::kTf32:
+    case LayerSpec::MathClass::kTf32:
       return "tf32";
-    case MathClass::kDownConvert:
+    case LayerSpec::MathClass::kDownConvert:
       return "downconvert";
-    case MathClass::kDeterministic:
+    case LayerSpec::MathClass::kDeterministic:
       return "deterministic";
   }
   fail_check("a known math class", __FILE__, __LINE__);

@@ -57,10 +57,6 @@ struct std::hash<plumb::model::LayerKey> {
 
 namespace plumb::model {
 
-/// Precision that a layer promises. Only variants that keep the promise compete for "best".
-enum class MathClass { kStrict, kTf32, kDownConvert, kDeterministic };
-[[nodiscard]] std::string_view to_text(MathClass math);
-
 /// Value of one attribute. The operator's row in docs/reference/layer-keys.md fixes which of the
 /// five types it has.
 using Attribute =
@@ -84,6 +80,9 @@ struct Epilogue {
 /// layer (a Reshape's shape, a Slice's starts) are in `attributes`, never in `inputs`. Attributes
 /// are complete: every default of the opset is written out.
 struct LayerSpec {
+  /// Precision that a layer promises. Only variants that keep the promise compete for "best".
+  enum class MathClass { kStrict, kTf32, kDownConvert, kDeterministic };
+
   std::string op;
   std::vector<std::optional<TensorType>> inputs;  ///< absent: an optional operand left out ("-")
   std::vector<TensorType> outputs;
@@ -107,6 +106,8 @@ struct LayerSpec {
     return index < inputs.size() && inputs[index].has_value();
   }
 };
+
+[[nodiscard]] std::string_view to_text(LayerSpec::MathClass math);
 
 /// Writes the canonical text. Equal specs give equal keys, and unequal specs unequal ones.
 [[nodiscard]] LayerKey to_key(const LayerSpec& spec);

@@ -7,11 +7,11 @@ namespace plumb::model {
 namespace {
 
 constexpr std::size_t kMany = std::numeric_limits<std::size_t>::max();
-constexpr AttributeKind kInteger = AttributeKind::kInteger;
-constexpr AttributeKind kReal = AttributeKind::kReal;
-constexpr AttributeKind kWord = AttributeKind::kWord;
-constexpr AttributeKind kIntegers = AttributeKind::kIntegers;
-constexpr AttributeKind kReals = AttributeKind::kReals;
+constexpr OpSchema::Attribute::Kind kInteger = OpSchema::Attribute::Kind::kInteger;
+constexpr OpSchema::Attribute::Kind kReal = OpSchema::Attribute::Kind::kReal;
+constexpr OpSchema::Attribute::Kind kWord = OpSchema::Attribute::Kind::kWord;
+constexpr OpSchema::Attribute::Kind kIntegers = OpSchema::Attribute::Kind::kIntegers;
+constexpr OpSchema::Attribute::Kind kReals = OpSchema::Attribute::Kind::kReals;
 
 constexpr std::string_view kBinaryFunctions =
     "add|sub|mul|div|max|min|pow|mod|fmod|equal|greater|less|greater_equal|less_equal|and|or|xor";

@@ -9,23 +9,23 @@
 
 namespace plumb::model {
 
-/// Alternative of model::Attribute that an attribute uses. The values are the indices of those.
-enum class AttributeKind : std::size_t { kInteger, kReal, kWord, kIntegers, kReals };
-
-/// One attribute of an operator.
-struct AttributeSchema {
-  std::string_view name;  ///< empty: the row is not used
-  AttributeKind kind = AttributeKind::kInteger;
-  std::string_view words;  ///< of kWord: the words allowed, "spatial|per_activation"
-};
-
 /// One operator of the layer-key vocabulary (docs/reference/layer-keys.md).
 struct OpSchema {
+  /// One attribute of an operator.
+  struct Attribute {
+    /// Alternative of model::Attribute that an attribute uses. The values are the indices of those.
+    enum class Kind : std::size_t { kInteger, kReal, kWord, kIntegers, kReals };
+
+    std::string_view name;  ///< empty: the row is not used
+    Kind kind = Kind::kInteger;
+    std::string_view words;  ///< of kWord: the words allowed, "spatial|per_activation"
+  };
+
   std::string_view op;
   std::size_t min_inputs = 1;
   std::size_t max_inputs = 1;
   std::size_t max_outputs = 1;
-  std::array<AttributeSchema, 8> attributes{};  ///< alphabetical; ends at the first without a name
+  std::array<Attribute, 8> attributes{};  ///< alphabetical; ends at the first without a name
 
   /// Returns the number of attributes with a name.
   [[nodiscard]] std::size_t attribute_count() const;

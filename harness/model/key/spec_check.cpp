@@ -48,8 +48,8 @@ Problem check_operands(const LayerSpec& spec, const OpSchema& schema) {
 
 Problem check_words(const LayerSpec& spec, const OpSchema& schema) {
   for (std::size_t i = 0; i < schema.attribute_count(); ++i) {
-    const AttributeSchema& row = schema.attributes[i];
-    if (row.kind == AttributeKind::kWord && !row.words.empty() &&
+    const OpSchema::Attribute& row = schema.attributes[i];
+    if (row.kind == OpSchema::Attribute::Kind::kWord && !row.words.empty() &&
         !is_one_of(row.words, spec.text(std::string(row.name)))) {
       return problem(
           std::string(row.name),

@@ -3,7 +3,7 @@
 
 #include <fmt/ranges.h>
 
-#include "harness/model/key/sequence_shapes.hpp"
+#include "harness/model/key/operator_families.hpp"
 #include "harness/model/key/shape_rules.hpp"
 
 namespace plumb::model {

@@ -10,16 +10,16 @@
 #include "harness/base/error.hpp"
 #include "harness/base/units.hpp"
 #include "harness/model/onnx/layers/layer_mapping.hpp"
-#include "harness/model/onnx/onnx_file.hpp"
+#include "harness/model/onnx/onnx_reader.hpp"
 #include "harness/model/onnx/shapes/shape_inference.hpp"
-#include "harness/model/onnx/values/constant_evaluator.hpp"
+#include "harness/model/onnx/values/constant_arithmetic.hpp"
 #include "harness/model/onnx/values/constant_value.hpp"
 #include "harness/model/onnx/values/node_view.hpp"
 
 namespace plumb::model {
 namespace {
 
-using Origin = ModelValue::Origin;
+using Origin = NodeView::Value::Origin;
 
 constexpr std::int64_t kOldestOpset = 1;
 
@@ -31,7 +31,7 @@ std::string label(const onnx::NodeProto& node) {
 
 /// Returns the value of a constant of one element. Patterns of several nodes are recognised by such
 /// values.
-std::optional<double> read_scalar(ModelValue& value) {
+std::optional<double> read_scalar(NodeView::Value& value) {
   if (value.origin == Origin::kData || !value.type || element_count(*value.type) != 1) {
     return std::nullopt;
   }
@@ -50,7 +50,7 @@ struct KnownType {
   bool shape = false;
 };
 
-KnownType known_type(const ModelValue& value) {
+KnownType known_type(const NodeView::Value& value) {
   if (value.type) {
     return {*value.type, true, true};
   }
@@ -113,7 +113,7 @@ Graph GraphBuilder::build() {
 
 std::map<ValueId, Tensor> GraphBuilder::constants() {
   std::map<ValueId, Tensor> constants;
-  for (ModelValue& value : values_) {
+  for (NodeView::Value& value : values_) {
     if (!value.id || value.producer || value.origin == Origin::kData) {
       continue;
     }
@@ -148,8 +148,8 @@ std::int64_t GraphBuilder::opset_of(const std::string& domain) const {
   return found == opsets_.end() ? 0 : found->second;
 }
 
-ModelValue& GraphBuilder::new_value(const std::string& name) {
-  ModelValue& value = values_.emplace_back();
+NodeView::Value& GraphBuilder::new_value(const std::string& name) {
+  NodeView::Value& value = values_.emplace_back();
   value.name = name;
   if (!by_name_.emplace(name, &value).second) {
     fail(fmt::format("value '{}' is defined twice", name.substr(0, 200)));
@@ -157,7 +157,7 @@ ModelValue& GraphBuilder::new_value(const std::string& name) {
   return value;
 }
 
-ModelValue* GraphBuilder::find_value(std::string_view name) {
+NodeView::Value* GraphBuilder::find_value(std::string_view name) {
   const auto found = by_name_.find(name);
   return found == by_name_.end() ? nullptr : found->second;
 }
@@ -167,7 +167,7 @@ void GraphBuilder::read_weights() {
   by_name_.reserve(static_cast<std::size_t>(graph.initializer_size() + 2 * graph.node_size() +
                                             graph.input_size()));
   for (const onnx::TensorProto& tensor : graph.initializer()) {
-    ModelValue& value = new_value(tensor.name());
+    NodeView::Value& value = new_value(tensor.name());
     value.origin = Origin::kWeight;
     value.holds_parameters = true;
     value.bind(tensor, folder_);
@@ -176,7 +176,7 @@ void GraphBuilder::read_weights() {
     }
   }
   for (const onnx::SparseTensorProto& sparse : graph.sparse_initializer()) {
-    ModelValue& value = new_value(sparse.values().name());
+    NodeView::Value& value = new_value(sparse.values().name());
     value.origin = Origin::kWeight;
     onnx::TypeProto type;
     type.mutable_tensor_type()->set_elem_type(sparse.values().data_type());
@@ -189,11 +189,11 @@ void GraphBuilder::read_weights() {
 
 void GraphBuilder::read_inputs() {
   for (const onnx::ValueInfoProto& input : model_->graph().input()) {
-    const ModelValue* weight = find_value(input.name());
+    const NodeView::Value* weight = find_value(input.name());
     if (weight != nullptr && weight->origin == Origin::kWeight) {
       continue;  // IR 3 lists the weights among the inputs
     }
-    ModelValue& value = new_value(input.name());
+    NodeView::Value& value = new_value(input.name());
     onnx::TypeProto type = input.type();
     binder_.bind_input(input.name(), type);
     value.set_proto(std::move(type));
@@ -232,14 +232,14 @@ void GraphBuilder::mark_used_values() {
 }
 
 NodeView GraphBuilder::make_view(const onnx::NodeProto& proto) {
-  std::vector<ModelValue*> inputs;
+  std::vector<NodeView::Value*> inputs;
   for (const std::string& name : proto.input()) {
     inputs.push_back(name.empty() ? nullptr : find_value(name));
     if (!name.empty() && inputs.back() == nullptr) {
       fail(fmt::format("reads '{}', which nothing produces", name.substr(0, 200)));
     }
   }
-  std::vector<ModelValue*> outputs;
+  std::vector<NodeView::Value*> outputs;
   for (const std::string& name : proto.output()) {
     outputs.push_back(name.empty() ? nullptr : find_value(name));
   }
@@ -254,7 +254,7 @@ void GraphBuilder::add_node(const onnx::NodeProto& proto) {
   }
   const Origin origin = find_origin(node);
   for (std::size_t i = 0; i < node.output_count(); ++i) {
-    if (ModelValue* output = node.output(i)) {
+    if (NodeView::Value* output = node.output(i)) {
       output->origin = origin;
     }
   }
@@ -281,7 +281,7 @@ void GraphBuilder::add_node(const onnx::NodeProto& proto) {
   }
   fall_back_on_declared_types(node);
   if (standard && proto.op_type() == "ConstantOfShape" && origin != Origin::kData) {
-    if (ModelValue* output = node.output(0)) {
+    if (NodeView::Value* output = node.output(0)) {
       output->holds_parameters = true;
     }
     return;
@@ -305,7 +305,7 @@ void GraphBuilder::count_computed(std::size_t elements) {
 }
 
 void GraphBuilder::bind_constant(const NodeView& node) {
-  ModelValue* output = node.output(0);
+  NodeView::Value* output = node.output(0);
   if (output == nullptr) {
     return;
   }
@@ -324,7 +324,7 @@ void GraphBuilder::bind_constant(const NodeView& node) {
 
 void GraphBuilder::fall_back_on_declared_types(const NodeView& node) {
   for (std::size_t i = 0; i < node.output_count(); ++i) {
-    ModelValue* output = node.output(i);
+    NodeView::Value* output = node.output(i);
     if (output == nullptr || output->type) {
       continue;
     }
@@ -337,7 +337,7 @@ void GraphBuilder::fall_back_on_declared_types(const NodeView& node) {
   }
 }
 
-ValueId GraphBuilder::id_of(ModelValue& value) {
+ValueId GraphBuilder::id_of(NodeView::Value& value) {
   if (!value.id) {
     value.id = graph_.values.size();
     const KnownType known = known_type(value);
@@ -351,15 +351,15 @@ ValueId GraphBuilder::id_of(ModelValue& value) {
   return *value.id;
 }
 
-void GraphBuilder::append_layer(const NodeView& node, NodeLayer described) {
+void GraphBuilder::append_layer(const NodeView& node, MappedLayer::Described described) {
   Layer& layer = described.layer;
   const LayerId id = graph_.layers.size();
   for (const std::size_t index : described.inputs) {
-    ModelValue* input = node.input(index);
+    NodeView::Value* input = node.input(index);
     layer.inputs.push_back(input == nullptr ? std::nullopt : std::optional(id_of(*input)));
   }
   for (std::size_t i = 0; i < layer.spec.inputs.size(); ++i) {
-    ModelValue* const operand = node.input(described.inputs[i]);
+    NodeView::Value* const operand = node.input(described.inputs[i]);
     if (operand != nullptr && layer.role != Layer::Role::kFolded) {
       operand->used_as_weight = operand->origin != Origin::kData;
     }
@@ -375,7 +375,7 @@ void GraphBuilder::append_layer(const NodeView& node, NodeLayer described) {
 
 void GraphBuilder::finish_outputs() {
   for (const onnx::ValueInfoProto& output : model_->graph().output()) {
-    ModelValue* value = find_value(output.name());
+    NodeView::Value* value = find_value(output.name());
     if (value == nullptr) {
       fail(fmt::format("no node produces output '{}'", output.name().substr(0, 200)));
     }
@@ -385,18 +385,18 @@ void GraphBuilder::finish_outputs() {
 
 void GraphBuilder::count_parameters() {
   for (auto node = folded_.rbegin(); node != folded_.rend(); ++node) {
-    const ModelValue* output = node->output(0);
+    const NodeView::Value* output = node->output(0);
     if (output == nullptr || !output->used_as_weight || !output->type) {
       continue;
     }
     for (std::size_t i = 0; i < node->input_count(); ++i) {
-      ModelValue* input = node->input(i);
+      NodeView::Value* input = node->input(i);
       if (input != nullptr && input->type && input->type->dtype == output->type->dtype) {
         input->used_as_weight = true;
       }
     }
   }
-  for (const ModelValue& value : values_) {
+  for (const NodeView::Value& value : values_) {
     if (value.holds_parameters && value.used_as_weight && value.type) {
       graph_.parameters = saturating_sum(graph_.parameters, element_count(*value.type));
       graph_.weight_bytes.value =
@@ -438,10 +438,10 @@ Graph read_model(const std::filesystem::path& path, const ReadOptions& options) 
   }
 }
 
-std::vector<InputAxis> read_first_axes(const std::filesystem::path& path) {
+std::vector<ReadOptions::InputAxis> read_first_axes(const std::filesystem::path& path) {
   const onnx::ModelProto model = load_onnx_file(path);
   const auto& weights = model.graph().initializer();
-  std::vector<InputAxis> axes;
+  std::vector<ReadOptions::InputAxis> axes;
   for (const onnx::ValueInfoProto& input : model.graph().input()) {
     if (std::any_of(weights.begin(), weights.end(), [&](const onnx::TensorProto& weight) {
           return weight.name() == input.name();

@@ -10,8 +10,8 @@
 #include <unordered_map>
 
 #include "harness/model/graph/graph.hpp"
-#include "harness/model/onnx/dimension_binder.hpp"
 #include "harness/model/onnx/layers/layer_mapping.hpp"
+#include "harness/model/onnx/onnx_reader.hpp"
 #include "harness/model/onnx/values/node_view.hpp"
 
 namespace plumb::model {
@@ -37,7 +37,7 @@ class GraphBuilder {
   void read_declared_types();
   void mark_used_values();
   void add_node(const onnx::NodeProto& proto);
-  void append_layer(const NodeView& node, NodeLayer described);
+  void append_layer(const NodeView& node, MappedLayer::Described described);
   void bind_constant(const NodeView& node);
   void count_computed(std::size_t elements);
   void fall_back_on_declared_types(const NodeView& node);
@@ -45,18 +45,18 @@ class GraphBuilder {
   void count_parameters();
 
   [[nodiscard]] NodeView make_view(const onnx::NodeProto& proto);
-  [[nodiscard]] ModelValue& new_value(const std::string& name);
-  [[nodiscard]] ModelValue* find_value(std::string_view name);
-  [[nodiscard]] ValueId id_of(ModelValue& value);
+  [[nodiscard]] NodeView::Value& new_value(const std::string& name);
+  [[nodiscard]] NodeView::Value* find_value(std::string_view name);
+  [[nodiscard]] ValueId id_of(NodeView::Value& value);
   [[nodiscard]] std::int64_t opset_of(const std::string& domain) const;
 
   const onnx::ModelProto* model_;
   const ReadOptions* options_;
   std::filesystem::path folder_;
-  DimensionBinder binder_;
+  ReadOptions::Binder binder_;
   std::unordered_map<std::string, std::int64_t> opsets_;
-  std::deque<ModelValue> values_;  // addresses stay
-  std::unordered_map<std::string_view, ModelValue*> by_name_;
+  std::deque<NodeView::Value> values_;  // addresses stay
+  std::unordered_map<std::string_view, NodeView::Value*> by_name_;
   std::unordered_map<std::string_view, const onnx::TypeProto*> declared_;
   std::vector<NodeView> folded_;
   std::size_t computed_elements_ = 0;  ///< of constants that were evaluated

@@ -64,14 +64,14 @@ class Reader {
     }
   }
 
-  [[nodiscard]] WeightRole role_of(const onnx::TensorProto& weight) const {
+  [[nodiscard]] WeightStream::Role role_of(const onnx::TensorProto& weight) const {
     Dims dims(weight.dims().begin(), weight.dims().end());
     const Use use = reader_of(weight.name(), dims);
     if (use.node == nullptr) {
       return {};
     }
-    WeightRole role = role_in(use, dims);
-    if (role.kind == WeightRole::Kind::kMatrix) {
+    WeightStream::Role role = role_in(use, dims);
+    if (role.kind == WeightStream::Role::Kind::kMatrix) {
       role.ends_branch = ends_branch(*use.node);
     }
     return role;
@@ -116,8 +116,8 @@ class Reader {
     }
   }
 
-  static WeightRole role_in(const Use& use, const Dims& dims) {
-    using enum WeightRole::Kind;
+  static WeightStream::Role role_in(const Use& use, const Dims& dims) {
+    using enum WeightStream::Role::Kind;
     const std::string& op = use.node->op_type();
     const int operand = use.operand;
     const std::int64_t elements = product(dims);
@@ -190,9 +190,9 @@ class Reader {
 
 }  // namespace
 
-std::map<std::string, WeightRole> weight_roles(const onnx::GraphProto& graph) {
+std::map<std::string, WeightStream::Role> weight_roles(const onnx::GraphProto& graph) {
   const Reader reader(graph);
-  std::map<std::string, WeightRole> roles;
+  std::map<std::string, WeightStream::Role> roles;
   for (const auto& tensor : graph.initializer()) {
     roles[tensor.name()] = reader.role_of(tensor);
   }
@@ -230,18 +230,18 @@ std::int64_t count_elements(const onnx::TensorProto& tensor) {
 
 /// Draws one value. All but the matrices' values are multiples of a power of two. Neither rounding
 /// nor the contraction of a multiplication and an addition can make them differ between machines.
-double draw(WeightStream& random, const WeightRole& role, double deviation) {
+double draw(WeightStream& random, const WeightStream::Role& role, double deviation) {
   switch (role.kind) {
-    case WeightRole::Kind::kMatrix:
+    case WeightStream::Role::Kind::kMatrix:
       return random.normal() * deviation;
-    case WeightRole::Kind::kScale:
-    case WeightRole::Kind::kVariance:
+    case WeightStream::Role::Kind::kScale:
+    case WeightStream::Role::Kind::kVariance:
       return 0.875 + random.uniform() / 4;
-    case WeightRole::Kind::kSlope:
+    case WeightStream::Role::Kind::kSlope:
       return 0.125 + random.uniform() / 4;
-    case WeightRole::Kind::kEmbedding:
+    case WeightStream::Role::Kind::kEmbedding:
       return random.normal() / 32;
-    case WeightRole::Kind::kOffset:
+    case WeightStream::Role::Kind::kOffset:
       return random.normal() / 64;
   }
   fail_check("a known role", __FILE__, __LINE__);
@@ -249,13 +249,13 @@ double draw(WeightStream& random, const WeightRole& role, double deviation) {
 
 /// Returns He et al.'s deviation (arXiv 1502.01852, eq. 10), halved where a branch ends. Otherwise
 /// a deep residual network doubles its variance at every addition.
-double he_deviation(const WeightRole& role) {
+double he_deviation(const WeightStream::Role& role) {
   const double deviation =
       std::sqrt(2.0 / static_cast<double>(std::max<std::int64_t>(role.fan_in, 1)));
   return role.ends_branch ? deviation / 2 : deviation;
 }
 
-void fill(onnx::TensorProto& tensor, const WeightRole& role, std::uint64_t seed) {
+void fill(onnx::TensorProto& tensor, const WeightStream::Role& role, std::uint64_t seed) {
   if (tensor.data_type() != onnx::TensorProto::FLOAT) {
     throw Error(Error::Kind::kUser,
                 fmt::format("cannot fill weight '{}' of ONNX element type {}: only float weights "

@@ -7,29 +7,27 @@
 #include <string_view>
 
 namespace onnx {
+
 class GraphProto;
 class ModelProto;
+
 }  // namespace onnx
 
 namespace plumb::model {
-
-/// Role of a weight in the node that reads it, which decides how the weight is initialised.
-struct WeightRole {
-  enum class Kind { kMatrix, kScale, kVariance, kOffset, kEmbedding, kSlope };
-  Kind kind = Kind::kOffset;
-  std::int64_t fan_in = 1;   ///< of kMatrix: products summed into one output element
-  bool ends_branch = false;  ///< of kMatrix: its result is added to another branch (a residual)
-};
-
-/// Finds the role of every initializer of a graph, by name. Looks through nodes that only rearrange
-/// a weight (Reshape, Unsqueeze, Cast…). A weight that no known operator reads is an offset.
-[[nodiscard]] std::map<std::string, WeightRole> weight_roles(const onnx::GraphProto& graph);
 
 /// Stream of pseudo-random numbers with the same bits on every machine. It is SplitMix64 (Steele,
 /// Lea and Flood, OOPSLA 2014) and integer arithmetic only, because std::normal_distribution
 /// promises no particular output.
 class WeightStream {
  public:
+  /// Role of a weight in the node that reads it, which decides how the weight is initialised.
+  struct Role {
+    enum class Kind { kMatrix, kScale, kVariance, kOffset, kEmbedding, kSlope };
+    Kind kind = Kind::kOffset;
+    std::int64_t fan_in = 1;   ///< of kMatrix: products summed into one output element
+    bool ends_branch = false;  ///< of kMatrix: its result is added to another branch (a residual)
+  };
+
   explicit WeightStream(std::uint64_t state) : state_(state) {}
 
   std::uint64_t next() {
@@ -59,6 +57,10 @@ class WeightStream {
  private:
   std::uint64_t state_;
 };
+
+/// Finds the role of every initializer of a graph, by name. Looks through nodes that only rearrange
+/// a weight (Reshape, Unsqueeze, Cast…). A weight that no known operator reads is an offset.
+[[nodiscard]] std::map<std::string, WeightStream::Role> weight_roles(const onnx::GraphProto& graph);
 
 /// Returns the stream of `name` under `seed`, by FNV-1a of the name. One tensor's values therefore
 /// do not depend on what else the model holds.

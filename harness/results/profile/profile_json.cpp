@@ -13,7 +13,6 @@
 #include "harness/base/error.hpp"
 #include "harness/results/json_fields.hpp"
 #include "harness/results/profile/named_profile.hpp"
-#include "harness/results/profile/profile_fields.hpp"
 
 namespace plumb::results {
 namespace {
@@ -27,7 +26,7 @@ constexpr std::size_t kMaxText = 1000;  // bytes of one instruction
 
 Json counts_json(const BlockCounts& counts) {
   Json pairs = Json::array();
-  for (const BlockCount& count : counts) {
+  for (const SampledProfile::BlockCount& count : counts) {
     pairs.push_back({count.block, count.samples});
   }
   return pairs;
@@ -51,7 +50,8 @@ BlockCounts counts_from(const nlohmann::json& pairs) {
     if (!pair.is_array() || pair.size() != 2 || !is_count(pair[0]) || !is_count(pair[1])) {
       refuse_counts();
     }
-    const BlockCount count{pair[0].get<std::uint32_t>(), pair[1].get<std::uint32_t>()};
+    const SampledProfile::BlockCount count{pair[0].get<std::uint32_t>(),
+                                           pair[1].get<std::uint32_t>()};
     if (count.samples == 0 || (!counts.empty() && counts.back().block >= count.block)) {
       refuse_counts();
     }
@@ -72,7 +72,7 @@ void check_counts(const BlockCounts& counts, std::uint64_t samples, std::size_t 
 }  // namespace
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, ListedInstruction>& value) {
+void describe(Fields& fields, Described<Fields, NamedProfile::Listing::Instruction>& value) {
   fields("offset", value.offset, kNumber);
   fields("bytes", value.bytes, kNumber);
   fields("text", value.text);
@@ -87,7 +87,7 @@ void describe(Fields& fields, Described<Fields, ListedInstruction>& value) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, CodeListing>& value) {
+void describe(Fields& fields, Described<Fields, NamedProfile::Listing>& value) {
   fields("name", value.function.name);
   fields("image", value.function.image);
   fields.unless_empty("build_id", value.function.build_id);
@@ -104,25 +104,26 @@ void describe(Fields& fields, Described<Fields, CodeListing>& value) {
   fields.unless_empty("problem", value.problem);
 }
 
-Json to_json(const CodeListing& listing) {
+Json to_json(const NamedProfile::Listing& listing) {
   return json_of<Json>(listing);
 }
 
-Json to_json(const std::vector<CodeListing>& listings) {
+Json to_json(const std::vector<NamedProfile::Listing>& listings) {
   return json_of<Json>(listings);
 }
 
-std::vector<CodeListing> code_listings_from_json(const nlohmann::json& listings,
-                                                 std::size_t blocks) {
+std::vector<NamedProfile::Listing> code_listings_from_json(const nlohmann::json& listings,
+                                                           std::size_t blocks) {
   if (!listings.is_array() || listings.size() > kMaxListings) {
     throw Error(Error::Kind::kUser,
                 fmt::format("listings are an array of at most {} entries", kMaxListings));
   }
-  std::vector<CodeListing> read;
+  std::vector<NamedProfile::Listing> read;
   for (const nlohmann::json& entry : listings) {
-    const CodeListing& listing = read.emplace_back(value_from<CodeListing>(JsonObject(entry)));
+    const NamedProfile::Listing& listing =
+        read.emplace_back(value_from<NamedProfile::Listing>(JsonObject(entry)));
     check_counts(listing.counts, listing.samples, blocks);
-    for (const ListedInstruction& instruction : listing.instructions) {
+    for (const NamedProfile::Listing::Instruction& instruction : listing.instructions) {
       check_counts(instruction.counts, instruction.samples, blocks);
     }
   }
@@ -136,7 +137,7 @@ constexpr FieldLimits kCount{.high = 4'000'000'000};  // of blocks, of steps, of
 /// Step with its name, which a profile keeps in a list of its own.
 struct NamedStep {
   std::string name;
-  ProfiledStep step;
+  SampledProfile::Step step;
 };
 
 std::vector<NamedStep> join_names(const NamedProfile& profile) {
@@ -172,14 +173,14 @@ void check_function(std::uint32_t function, const NamedProfile& profile) {
 
 /// Checks that the parts of a profile refer to each other.
 void check(const NamedProfile& profile) {
-  for (const ProfileCell& cell : profile.cells) {
+  for (const NamedProfile::Cell& cell : profile.cells) {
     check_step(cell.step, profile);
     check_function(cell.function, profile);
     if (!cell.counts.empty() && cell.counts.back().block >= profile.blocks.size()) {
       refuse_counts();
     }
   }
-  for (const ProfiledStack& stack : profile.stacks) {
+  for (const NamedProfile::Stack& stack : profile.stacks) {
     check_step(stack.step, profile);
     if (stack.functions.empty()) {
       fail("a stack without functions");
@@ -189,7 +190,7 @@ void check(const NamedProfile& profile) {
     }
   }
   std::uint64_t blocks = 0;
-  for (const MergedRun& run : profile.runs) {
+  for (const NamedProfile::Run& run : profile.runs) {
     blocks += run.blocks;
   }
   if (!profile.runs.empty() && blocks != profile.blocks.size()) {
@@ -209,14 +210,14 @@ void describe(Fields& fields, Described<Fields, NamedStep>& value) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, ProfiledFunction>& value) {
+void describe(Fields& fields, Described<Fields, NamedProfile::CodeNames::Function>& value) {
   fields("name", value.name);
   fields("image", value.image);
   fields.unless_empty("build_id", value.build_id);
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, ProfileCell>& value) {
+void describe(Fields& fields, Described<Fields, NamedProfile::Cell>& value) {
   fields.known_if(value.step != kNoStep, "step", value.step, kCount);
   fields("function", value.function, kCount);
   fields.converted("counts", value.counts, counts_json, [](const auto& pairs, const char*) {
@@ -225,7 +226,7 @@ void describe(Fields& fields, Described<Fields, ProfileCell>& value) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, ProfiledStack>& value) {
+void describe(Fields& fields, Described<Fields, NamedProfile::Stack>& value) {
   fields.known_if(value.step != kNoStep, "step", value.step, kCount);
   fields("functions", value.functions, kCount);
   fields("samples", value.samples, kCount);
@@ -233,7 +234,7 @@ void describe(Fields& fields, Described<Fields, ProfiledStack>& value) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, MergedRun>& value) {
+void describe(Fields& fields, Described<Fields, NamedProfile::Run>& value) {
   fields("run", value.run);
   fields("started", value.started);
   fields("environment", value.environment);
@@ -266,7 +267,7 @@ void describe(Fields& fields, Described<Fields, NamedProfile>& value) {
       [&](const auto& listings, const char*) {
         return code_listings_from_json(listings, value.blocks.size());
       },
-      std::vector<CodeListing>{});
+      std::vector<NamedProfile::Listing>{});
   fields.unless_empty("runs", value.runs);
   fields.unless_empty("processes", value.processes);
   if constexpr (Fields::kReads) {

@@ -42,17 +42,17 @@ constexpr std::array<std::string_view, kShapeTurns.size()> kTurnTexts{"first", "
 
 }  // namespace
 
-std::string_view to_text(ShapeTurn turn) {
+std::string_view to_text(SeriesName::Turn turn) {
   return enum_text(kTurnTexts, turn);
 }
 
-std::optional<ShapeTurn> parse_shape_turn(std::string_view text) {
-  return parse_enum<ShapeTurn>(kTurnTexts, text);
+std::optional<SeriesName::Turn> parse_shape_turn(std::string_view text) {
+  return parse_enum<SeriesName::Turn>(kTurnTexts, text);
 }
 
 namespace {
 
-using Kind = SeriesKind;
+using Kind = SeriesName::Kind;
 
 constexpr std::string_view kModels = "models/";
 constexpr std::array kOfLayers =
@@ -131,14 +131,16 @@ std::string accuracy_series(std::string_view key) {
 }
 
 std::string model_series(std::string_view subject,
-                         SeriesKind kind,
+                         SeriesName::Kind kind,
                          std::string_view mode,
                          loadgen::ScenarioName scenario) {
   return fmt::format(
       "{}{}{}{}/{}", kModels, subject, word_of(kOfModels, kind), mode, to_text(scenario));
 }
 
-std::string alternation_series(std::string_view subject, std::string_view mode, ShapeTurn turn) {
+std::string alternation_series(std::string_view subject,
+                               std::string_view mode,
+                               SeriesName::Turn turn) {
   return fmt::format(
       "{}{}{}{}/{}", kModels, subject, word_of(kOfModels, Kind::kAlternation), mode, to_text(turn));
 }

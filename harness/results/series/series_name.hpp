@@ -26,42 +26,47 @@ enum class BoundKind {
   kBenanzaSequential,
   kBenanzaParallel,
 };
+
 /// Returns the text of a kind in reports, series and exports: "library_parallel".
 [[nodiscard]] std::string_view to_text(BoundKind kind);
 [[nodiscard]] std::optional<BoundKind> parse_bound_kind(std::string_view text);
 
-/// Turn of a shape among those of its model that alternate: what was executed before it.
-enum class ShapeTurn {
-  kFirst,    ///< nothing of this shape: the very first execution in its process
-  kSteady,   ///< the same shape
-  kChanged,  ///< another shape
-};
-inline constexpr std::array kShapeTurns{ShapeTurn::kFirst, ShapeTurn::kSteady, ShapeTurn::kChanged};
-[[nodiscard]] std::string_view to_text(ShapeTurn turn);  ///< "first", "steady", "changed"
-[[nodiscard]] std::optional<ShapeTurn> parse_shape_turn(std::string_view text);
-
-/// What a series is of.
-enum class SeriesKind {
-  kLayer,          ///< "layers/KEY": a layer, as the library chose it
-  kCapability,     ///< "capability/KEY": its fastest variant
-  kLayerAccuracy,  ///< "accuracy/KEY"
-  kEndToEnd,       ///< "models/SUBJECT/end_to_end/MODE/SCENARIO"
-  kAccuracy,       ///< "models/SUBJECT/accuracy/MODE/SCENARIO"
-  kLoad,           ///< "models/SUBJECT/load/MODE/SCENARIO"
-  kAlternation,    ///< "models/SUBJECT/alternation/MODE/TURN": among other shapes of the model
-  kBound,          ///< "models/SUBJECT/KIND/MODE": a bound of this kind
-  kOther           ///< a cost, a control, or a series of another program
-};
-
 /// Name of a series, which is a quantity that runs measure again and again. Stores, reports and
 /// exports have its text. A subject may contain slashes: it is a file.
 struct SeriesName {
-  SeriesKind kind = SeriesKind::kOther;
+  /// Turn of a shape among those of its model that alternate: what was executed before it.
+  enum class Turn {
+    kFirst,    ///< nothing of this shape: the very first execution in its process
+    kSteady,   ///< the same shape
+    kChanged,  ///< another shape
+  };
+
+  /// What a series is of.
+  enum class Kind {
+    kLayer,          ///< "layers/KEY": a layer, as the library chose it
+    kCapability,     ///< "capability/KEY": its fastest variant
+    kLayerAccuracy,  ///< "accuracy/KEY"
+    kEndToEnd,       ///< "models/SUBJECT/end_to_end/MODE/SCENARIO"
+    kAccuracy,       ///< "models/SUBJECT/accuracy/MODE/SCENARIO"
+    kLoad,           ///< "models/SUBJECT/load/MODE/SCENARIO"
+    kAlternation,    ///< "models/SUBJECT/alternation/MODE/TURN": among other shapes of the model
+    kBound,          ///< "models/SUBJECT/KIND/MODE": a bound of this kind
+    kOther           ///< a cost, a control, or a series of another program
+  };
+
+  Kind kind = Kind::kOther;
   std::string subject;  ///< a layer's key; a model with batch and type: "lenet|1|f32"
   std::optional<BoundKind> bound;
   std::string mode;      ///< of a model
   std::string scenario;  ///< of a model, not of a bound; of a shape among others, its turn
 };
+
+inline constexpr std::array kShapeTurns{
+    SeriesName::Turn::kFirst, SeriesName::Turn::kSteady, SeriesName::Turn::kChanged};
+
+[[nodiscard]] std::string_view to_text(SeriesName::Turn turn);  ///< "first", "steady", "changed"
+
+[[nodiscard]] std::optional<SeriesName::Turn> parse_shape_turn(std::string_view text);
 
 /// Reads the name of a series. One of no known kind is kOther.
 [[nodiscard]] SeriesName parse_series(std::string_view text);
@@ -74,12 +79,12 @@ struct SeriesName {
 
 /// Returns the name of a model's series of kind kEndToEnd, kAccuracy or kLoad.
 [[nodiscard]] std::string model_series(std::string_view subject,
-                                       SeriesKind kind,
+                                       SeriesName::Kind kind,
                                        std::string_view mode,
                                        loadgen::ScenarioName scenario);
 [[nodiscard]] std::string alternation_series(std::string_view subject,
                                              std::string_view mode,
-                                             ShapeTurn turn);
+                                             SeriesName::Turn turn);
 [[nodiscard]] std::string bound_series(std::string_view subject,
                                        BoundKind bound,
                                        std::string_view mode);

@@ -13,10 +13,10 @@ constexpr std::size_t kMaxFindings = 100'000;
 
 }  // namespace
 
-TracedLosses traced_losses_from_json(std::string_view text) {
+ExecutedTrace::Losses traced_losses_from_json(std::string_view text) {
   const nlohmann::json document = parse_json(text);
   const JsonObject trace(document);
-  TracedLosses losses;
+  ExecutedTrace::Losses losses;
   losses.mode = trace.text("mode");
   losses.stack = trace.text("stack");
   losses.span = std::max(trace.seconds("execution_seconds"), trace.seconds("traced_seconds"));

@@ -12,7 +12,7 @@ namespace {
 
 /// Stretch with what it costs, holds and needs.
 struct PricedStretch {
-  ChainStretch stretch;
+  CheckpointPlan::Stretch stretch;
   double cost = 0.0;
   std::int64_t kept = 0;  ///< bytes that stay for the stretches before it in the backward pass
   std::int64_t peak = 0;  ///< bytes at once in its own backward pass
@@ -23,26 +23,27 @@ struct State {
   std::int64_t kept = 0;
   double cost = 0.0;
   std::size_t before = 0;  ///< place of the state that it was made of
-  ChainStretch stretch;
+  CheckpointPlan::Stretch stretch;
 };
 
-PricedStretch price(std::span<const ChainStage> chain, const ChainStretch& stretch) {
+PricedStretch price(std::span<const CheckpointPlan::Stage> chain,
+                    const CheckpointPlan::Stretch& stretch) {
   PricedStretch priced{stretch};
   std::int64_t held = 0;
   for (std::size_t stage = stretch.first; stage <= stretch.last; ++stage) {
-    const ChainStage& each = chain[stage];
+    const CheckpointPlan::Stage& each = chain[stage];
     held += each.inner + each.result;
     priced.peak = std::max(priced.peak, held + each.backward);
     priced.cost += stage == stretch.last ? each.recompute_last : each.recompute;
   }
-  const ChainStage& last = chain[stretch.last];
+  const CheckpointPlan::Stage& last = chain[stretch.last];
   priced.kept = last.result + (stretch.recomputed ? 0 : last.inner);
   priced.cost = stretch.recomputed ? priced.cost : 0.0;
   return priced;
 }
 
 /// Visits all stretches that begin with a stage, the kept one first.
-void each_from(std::span<const ChainStage> chain,
+void each_from(std::span<const CheckpointPlan::Stage> chain,
                std::size_t first,
                const std::function<void(const PricedStretch&)>& visit) {
   visit(price(chain, {first, first, false}));
@@ -66,7 +67,7 @@ void keep_best(std::vector<State>& states) {
 }
 
 /// Returns whether some plan fits. To keep less is never worse here, so a stage needs one number.
-bool fits(std::span<const ChainStage> chain, std::int64_t cap) {
+bool fits(std::span<const CheckpointPlan::Stage> chain, std::int64_t cap) {
   std::vector<std::optional<std::int64_t>> least(chain.size() + 1);
   least[0] = 0;
   for (std::size_t first = 0; first < chain.size(); ++first) {
@@ -84,8 +85,8 @@ bool fits(std::span<const ChainStage> chain, std::int64_t cap) {
   return least.back().has_value();
 }
 
-CheckpointPlan keep_all(std::span<const ChainStage> chain) {
-  std::vector<ChainStretch> stretches;
+CheckpointPlan keep_all(std::span<const CheckpointPlan::Stage> chain) {
+  std::vector<CheckpointPlan::Stretch> stretches;
   for (std::size_t stage = 0; stage < chain.size(); ++stage) {
     stretches.push_back({stage, stage, false});
   }
@@ -94,11 +95,11 @@ CheckpointPlan keep_all(std::span<const ChainStage> chain) {
 
 }  // namespace
 
-CheckpointPlan price_stretches(std::span<const ChainStage> chain,
-                               std::vector<ChainStretch> stretches) {
+CheckpointPlan price_stretches(std::span<const CheckpointPlan::Stage> chain,
+                               std::vector<CheckpointPlan::Stretch> stretches) {
   CheckpointPlan plan;
   std::int64_t kept = 0;
-  for (const ChainStretch& stretch : stretches) {
+  for (const CheckpointPlan::Stretch& stretch : stretches) {
     const PricedStretch priced = price(chain, stretch);
     plan.recomputation += priced.cost;
     plan.peak = std::max(plan.peak, kept + priced.peak);
@@ -108,7 +109,7 @@ CheckpointPlan price_stretches(std::span<const ChainStage> chain,
   return plan;
 }
 
-std::optional<CheckpointPlan> cheapest_checkpoints(std::span<const ChainStage> chain,
+std::optional<CheckpointPlan> cheapest_checkpoints(std::span<const CheckpointPlan::Stage> chain,
                                                    std::int64_t cap) {
   std::vector<std::vector<State>> passed(chain.size() + 1);
   passed[0].emplace_back();
@@ -130,7 +131,7 @@ std::optional<CheckpointPlan> cheapest_checkpoints(std::span<const ChainStage> c
   }
   const State* at = &*std::min_element(
       ends.begin(), ends.end(), [](const State& a, const State& b) { return a.cost < b.cost; });
-  std::vector<ChainStretch> stretches;
+  std::vector<CheckpointPlan::Stretch> stretches;
   for (std::size_t end = chain.size(); end > 0;) {
     stretches.push_back(at->stretch);
     end = at->stretch.first;
@@ -140,7 +141,7 @@ std::optional<CheckpointPlan> cheapest_checkpoints(std::span<const ChainStage> c
   return price_stretches(chain, std::move(stretches));
 }
 
-CheckpointPlan smallest_checkpoints(std::span<const ChainStage> chain) {
+CheckpointPlan smallest_checkpoints(std::span<const CheckpointPlan::Stage> chain) {
   std::int64_t enough = keep_all(chain).peak;
   std::int64_t too_small = -1;
   while (enough - too_small > 1) {
@@ -152,7 +153,8 @@ CheckpointPlan smallest_checkpoints(std::span<const ChainStage> chain) {
   return *std::move(best);
 }
 
-std::vector<CheckpointPlan> checkpoint_front(std::span<const ChainStage> chain, std::size_t caps) {
+std::vector<CheckpointPlan> checkpoint_front(std::span<const CheckpointPlan::Stage> chain,
+                                             std::size_t caps) {
   std::vector<CheckpointPlan> front{smallest_checkpoints(chain)};
   const std::int64_t least = front.front().peak;
   const std::int64_t most = keep_all(chain).peak;

@@ -161,15 +161,15 @@ double cost_without_result(const model::Graph& step,
 }
 
 /// Cuts the forward pass of a micro-batch.
-StepChain chain_of_micro_batch(const model::Graph& step,
-                               const ForwardPass& forward,
-                               std::size_t number,
-                               std::span<const double> costs) {
-  StepChain chain;
+CheckpointPlan::Chain chain_of_micro_batch(const model::Graph& step,
+                                           const ForwardPass& forward,
+                                           std::size_t number,
+                                           std::span<const double> costs) {
+  CheckpointPlan::Chain chain;
   std::vector<LayerId> layers;
   std::int64_t before = 0;  // bytes of the result of the stage before
   const auto end_stage = [&](ValueId result) {
-    ChainStage stage;
+    CheckpointPlan::Stage stage;
     for (const LayerId id : layers) {
       stage.recompute += costs[id];
       for (const ValueId made : forward.made_by(id)) {
@@ -218,8 +218,8 @@ class Repeater {
   }
 
   /// Drops what a plan recomputes of a chain.
-  void drop(const StepChain& chain, const CheckpointPlan& plan) {
-    for (const ChainStretch& stretch : plan.stretches) {
+  void drop(const CheckpointPlan::Chain& chain, const CheckpointPlan& plan) {
+    for (const CheckpointPlan::Stretch& stretch : plan.stretches) {
       for (std::size_t stage = stretch.first; stretch.recomputed && stage <= stretch.last;
            ++stage) {
         for (const LayerId id : chain.layers[stage]) {
@@ -231,7 +231,7 @@ class Repeater {
     }
   }
 
-  CheckpointedGraph run() {
+  TrainingStep::Rewritten run() {
     for (LayerId id = 0; id < step_.layers.size(); ++id) {
       Layer layer = step_.layers[id];
       if (is_executed(layer) && !forward_.contains(id)) {
@@ -266,7 +266,7 @@ class Repeater {
       output = result_.graph.values.size();
       result_.graph.values.push_back(std::move(copy));
     }
-    result_.repeated += layer.role == Layer::Role::kCompute ? 1 : 0;
+    result_.changes += layer.role == Layer::Role::kCompute ? 1 : 0;
     append(std::move(layer), id);
     return copies_.at(value);
   }
@@ -283,15 +283,16 @@ class Repeater {
   ForwardPass forward_;
   std::vector<bool> dropped_;  ///< by root: not kept for the backward pass
   std::map<ValueId, ValueId> copies_;
-  CheckpointedGraph result_;
+  TrainingStep::Rewritten result_;
 };
 
 }  // namespace
 
-std::vector<StepChain> chains_of_step(const model::Graph& step, std::span<const double> costs) {
+std::vector<CheckpointPlan::Chain> chains_of_step(const model::Graph& step,
+                                                  std::span<const double> costs) {
   PLUMB_CHECK(costs.size() == step.layers.size());
   const ForwardPass forward(step);
-  std::vector<StepChain> chains;
+  std::vector<CheckpointPlan::Chain> chains;
   for (std::size_t number = 0; number < forward.micro_batches(); ++number) {
     chains.push_back(chain_of_micro_batch(step, forward, number, costs));
   }
@@ -306,9 +307,9 @@ std::vector<double> rough_costs(const model::Graph& graph) {
   return costs;
 }
 
-CheckpointedGraph checkpointed_graph(const model::Graph& step,
-                                     std::span<const StepChain> chains,
-                                     std::span<const CheckpointPlan> plans) {
+TrainingStep::Rewritten checkpointed_graph(const model::Graph& step,
+                                           std::span<const CheckpointPlan::Chain> chains,
+                                           std::span<const CheckpointPlan> plans) {
   PLUMB_CHECK(chains.size() == plans.size());
   Repeater repeater(step);
   for (std::size_t i = 0; i < chains.size(); ++i) {
@@ -317,14 +318,14 @@ CheckpointedGraph checkpointed_graph(const model::Graph& step,
   return repeater.run();
 }
 
-std::optional<CheckpointedGraph> step_within(const model::Graph& step, Bytes cap) {
+std::optional<TrainingStep::Rewritten> step_within(const model::Graph& step, Bytes cap) {
   constexpr int kHalvings = 12;  // of the range of caps, to a four-thousandth
   if (!is_step(step)) {
     return std::nullopt;
   }
-  const std::vector<StepChain> chains = chains_of_step(step, rough_costs(step));
+  const std::vector<CheckpointPlan::Chain> chains = chains_of_step(step, rough_costs(step));
   std::vector<CheckpointPlan> smallest;
-  for (const StepChain& chain : chains) {
+  for (const CheckpointPlan::Chain& chain : chains) {
     smallest.push_back(smallest_checkpoints(chain.stages));
   }
   std::int64_t largest_peak = 0;  // of the last plans
@@ -337,22 +338,22 @@ std::optional<CheckpointedGraph> step_within(const model::Graph& step, Bytes cap
     }
     return checkpointed_graph(step, chains, plans);
   };
-  const auto fits = [&](const CheckpointedGraph& made) {
+  const auto fits = [&](const TrainingStep::Rewritten& made) {
     return model::compute_memory(made.graph).total() <= cap;
   };
-  CheckpointedGraph all = made_under(std::numeric_limits<std::int64_t>::max());
+  TrainingStep::Rewritten all = made_under(std::numeric_limits<std::int64_t>::max());
   if (fits(all)) {
     return all;
   }
   std::int64_t too_much = largest_peak;
-  CheckpointedGraph best = made_under(-1);
+  TrainingStep::Rewritten best = made_under(-1);
   if (!fits(best)) {
     return std::nullopt;
   }
   std::int64_t enough = largest_peak;
   for (int i = 0; i < kHalvings; ++i) {
     const std::int64_t middle = enough + (too_much - enough) / 2;
-    CheckpointedGraph made = made_under(middle);
+    TrainingStep::Rewritten made = made_under(middle);
     if (fits(made)) {
       best = std::move(made);
       enough = middle;
@@ -363,14 +364,14 @@ std::optional<CheckpointedGraph> step_within(const model::Graph& step, Bytes cap
   return best;
 }
 
-std::optional<CheckpointedGraph> smallest_step(const model::Graph& step) {
+std::optional<TrainingStep::Rewritten> smallest_step(const model::Graph& step) {
   if (!is_step(step)) {
     return std::nullopt;
   }
-  const std::vector<StepChain> chains = chains_of_step(step, rough_costs(step));
+  const std::vector<CheckpointPlan::Chain> chains = chains_of_step(step, rough_costs(step));
   std::vector<CheckpointPlan> plans;
   plans.reserve(chains.size());
-  for (const StepChain& chain : chains) {
+  for (const CheckpointPlan::Chain& chain : chains) {
     plans.push_back(smallest_checkpoints(chain.stages));
   }
   return checkpointed_graph(step, chains, plans);

@@ -79,7 +79,7 @@ class NormFolding {
     }
   }
 
-  std::optional<FoldedStep> run() {
+  std::optional<TrainingStep::Rewritten> run() {
     find_foldings();
     if (foldings_.empty()) {
       return std::nullopt;
@@ -296,7 +296,7 @@ class NormFolding {
     layer.outputs = step_.layers[norm].outputs;
     layer.key = model::to_key(layer.spec);
     layer.cost = model::compute_cost(layer.spec);
-    ++result_.folded;
+    ++result_.changes;
   }
 
   /// Adds the layers that make the factors once, and weights and bias in each step.
@@ -329,13 +329,13 @@ class NormFolding {
   std::set<LayerId> gone_;                     ///< batch normalisations of the forward pass
   std::map<LayerId, ValueId> gradients_;       ///< of batch normalisations: the weights in front
   std::map<ValueId, ValueId> moved_;
-  FoldedStep result_;
+  TrainingStep::Rewritten result_;
   LayerWriter writer_;
 };
 
 }  // namespace
 
-std::optional<FoldedStep> folded_norms(const model::Graph& step) {
+std::optional<TrainingStep::Rewritten> folded_norms(const model::Graph& step) {
   return NormFolding(step).run();
 }
 

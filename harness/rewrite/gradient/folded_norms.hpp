@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <optional>
-#include <vector>
 
 #include "harness/model/graph/graph.hpp"
+#include "harness/rewrite/gradient/training_step.hpp"
 
 namespace plumb::rewrite {
-
-/// Step of training whose convolutions compute the frozen batch normalisations behind them.
-struct FoldedStep {
-  model::Graph graph;  ///< values of the step keep their numbers; those of the folding follow
-  std::vector<model::LayerId> origins;  ///< of each layer: the layer of the step that it replaces
-  std::size_t folded = 0;               ///< batch normalisations, of all micro-batches
-};
 
 /// Folds frozen batch normalisations into the convolutions before them (the mode `folded_norms`).
 ///
@@ -24,7 +16,8 @@ struct FoldedStep {
 /// multiplied by f.
 ///
 /// A convolution whose weights or bias are frozen too, or whose result or weights have other
-/// readers, stays as it is. Absent: nothing can be folded.
-[[nodiscard]] std::optional<FoldedStep> folded_norms(const model::Graph& step);
+/// readers, stays as it is. `changes` counts the folded normalisations of all micro-batches.
+/// Absent: nothing can be folded.
+[[nodiscard]] std::optional<TrainingStep::Rewritten> folded_norms(const model::Graph& step);
 
 }  // namespace plumb::rewrite

@@ -16,6 +16,30 @@ namespace plumb::rewrite {
 /// Adds layers to the end of a graph. Types and keys of the layers follow from their operands.
 class LayerWriter {
  public:
+  /// Gradient of one layer while it is written: the gradients of its results are known, those of
+  /// its operands are asked for.
+  struct Gradient {
+    const model::Layer& layer;                           ///< a copy: the graph grows
+    std::vector<std::optional<model::ValueId>> results;  ///< absent: nothing depends on the result
+    std::vector<bool> wanted;                            ///< by operand
+    LayerWriter& writer;
+    std::vector<std::optional<model::ValueId>> operands;  ///< the answer, by operand
+
+    [[nodiscard]] model::ValueId dy() const { return results.front().value(); }
+    [[nodiscard]] model::ValueId input(std::size_t index) const {
+      return layer.inputs.at(index).value();
+    }
+    [[nodiscard]] model::ValueId output() const { return layer.outputs.front(); }
+    [[nodiscard]] bool wants(std::size_t index) const {
+      return index < wanted.size() && wanted[index];
+    }
+    /// Gives an operand's gradient. It is summed over the axes along which the operand was
+    /// broadcast.
+    void give(std::size_t index, model::ValueId gradient) {
+      operands.at(index) = writer.unbroadcast(gradient, writer.dims(input(index)));
+    }
+  };
+
   using Dims = std::vector<std::int64_t>;
   using Operands = std::vector<std::optional<model::ValueId>>;
   using Attributes = std::map<std::string, model::Attribute>;
@@ -89,5 +113,52 @@ class LayerWriter {
   std::string name_;
   std::map<MaskShape, model::ValueId> causal_masks_;
 };
+
+/// Writes the layers that compute a layer's gradients. Returns why there are none, or nothing.
+using GradientRule = std::optional<std::string> (*)(LayerWriter::Gradient&);
+
+/// Finds the rule of an operator. Null if its gradient is not known.
+[[nodiscard]] GradientRule find_gradient_rule(std::string_view op);
+
+// product_gradients.cpp
+std::optional<std::string> convolution_gradient(LayerWriter::Gradient& gradient);
+std::optional<std::string> transposed_convolution_gradient(LayerWriter::Gradient& gradient);
+std::optional<std::string> gemm_gradient(LayerWriter::Gradient& gradient);
+std::optional<std::string> matmul_gradient(LayerWriter::Gradient& gradient);
+std::optional<std::string> attention_gradient(LayerWriter::Gradient& gradient);
+
+// element_gradients.cpp
+std::optional<std::string> eltwise_gradient(LayerWriter::Gradient& gradient);
+std::optional<std::string> prelu_gradient(LayerWriter::Gradient& gradient);
+std::optional<std::string> binary_gradient(LayerWriter::Gradient& gradient);
+std::optional<std::string> sum_gradient(LayerWriter::Gradient& gradient);
+std::optional<std::string> extremum_gradient(LayerWriter::Gradient& gradient);
+std::optional<std::string> where_gradient(LayerWriter::Gradient& gradient);
+std::optional<std::string> cast_gradient(LayerWriter::Gradient& gradient);
+std::optional<std::string> view_gradient(LayerWriter::Gradient& gradient);
+std::optional<std::string> concat_gradient(LayerWriter::Gradient& gradient);
+std::optional<std::string> split_gradient(LayerWriter::Gradient& gradient);
+std::optional<std::string> slice_gradient(LayerWriter::Gradient& gradient);
+std::optional<std::string> pad_gradient(LayerWriter::Gradient& gradient);
+std::optional<std::string> transpose_gradient(LayerWriter::Gradient& gradient);
+std::optional<std::string> expand_gradient(LayerWriter::Gradient& gradient);
+std::optional<std::string> gather_gradient(LayerWriter::Gradient& gradient);
+std::optional<std::string> tile_gradient(LayerWriter::Gradient& gradient);
+std::optional<std::string> resize_gradient(LayerWriter::Gradient& gradient);
+std::optional<std::string> depth_to_space_gradient(LayerWriter::Gradient& gradient);
+std::optional<std::string> space_to_depth_gradient(LayerWriter::Gradient& gradient);
+
+// normalization_gradients.cpp
+std::optional<std::string> softmax_gradient(LayerWriter::Gradient& gradient);
+std::optional<std::string> batch_norm_gradient(LayerWriter::Gradient& gradient);
+std::optional<std::string> batch_norm_training_gradient(LayerWriter::Gradient& gradient);
+std::optional<std::string> layer_norm_gradient(LayerWriter::Gradient& gradient);
+std::optional<std::string> instance_norm_gradient(LayerWriter::Gradient& gradient);
+std::optional<std::string> group_norm_gradient(LayerWriter::Gradient& gradient);
+std::optional<std::string> rms_norm_gradient(LayerWriter::Gradient& gradient);
+std::optional<std::string> lrn_gradient(LayerWriter::Gradient& gradient);
+std::optional<std::string> max_pool_gradient(LayerWriter::Gradient& gradient);
+std::optional<std::string> average_pool_gradient(LayerWriter::Gradient& gradient);
+std::optional<std::string> reduce_gradient(LayerWriter::Gradient& gradient);
 
 }  // namespace plumb::rewrite

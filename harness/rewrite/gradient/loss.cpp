@@ -60,7 +60,7 @@ model::ValueId before_sigmoid(const model::Graph& graph, model::ValueId result) 
                                                                  : result;
 }
 
-ClassAxis class_axis(const Dims& dims, const LayerWriter::Attributes& softmax) {
+LossLayers::ClassAxis class_axis(const Dims& dims, const LayerWriter::Attributes& softmax) {
   const auto axis = dims.begin() + std::get<std::int64_t>(softmax.at("axis"));
   const auto product = [](auto from, auto to) {
     return std::accumulate(from, to, std::int64_t{1}, std::multiplies<>());
@@ -104,7 +104,7 @@ model::ValueId scaled_up(LayerWriter& writer, model::ValueId slope, const LossFa
   return factors.scale ? writer.binary("mul", slope, *factors.scale) : slope;
 }
 
-double row_count(const ClassAxis& classes) {
+double row_count(const LossLayers::ClassAxis& classes) {
   return static_cast<double>(classes.outer * classes.inner);
 }
 
@@ -215,7 +215,7 @@ void add_dice_cross_entropy(model::Graph& graph,
   constexpr double kSmooth = 1e-6;
   constexpr std::size_t kClassAxis = 2;
   const Dims dims = writer.dims(of.value);
-  const ClassAxis axis = class_axis(dims, of.softmax);
+  const LossLayers::ClassAxis axis = class_axis(dims, of.softmax);
   // Classes along the first axis leave one sample.
   const std::int64_t samples = axis.outer == 1 ? 1 : dims.front();
   const Dims places{samples, axis.outer / samples, axis.classes, axis.inner};

@@ -26,15 +26,6 @@ enum class Loss {
                       ///< samples and classes without the first, as MLPerf's 3D U-Net has it
 };
 
-/// Place of the classes of a target, whose other extents count its rows. Class c of a row is
-/// `inner` elements behind class c − 1.
-struct ClassAxis {
-  std::int64_t outer = 1;
-  std::int64_t classes = 1;
-  std::int64_t inner = 1;
-  std::int64_t rarity = 1;  ///< one of so many rows has a class, and the others have none
-};
-
 /// Lists the names that parse_loss() knows.
 [[nodiscard]] std::vector<std::string> loss_names();
 
@@ -43,6 +34,15 @@ struct ClassAxis {
 
 /// Layers that compute a loss, and where its gradient begins.
 struct LossLayers {
+  /// Place of the classes of a target, whose other extents count its rows. Class c of a row is
+  /// `inner` elements behind class c − 1.
+  struct ClassAxis {
+    std::int64_t outer = 1;
+    std::int64_t classes = 1;
+    std::int64_t inner = 1;
+    std::int64_t rarity = 1;  ///< one of so many rows has a class, and the others have none
+  };
+
   Loss kind = Loss::kCrossEntropy;
   model::ValueId target = 0;    ///< input of the model
   model::ValueId loss = 0;      ///< a single number

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "harness/base/error.hpp"
-#include "harness/rewrite/gradient/gradient_rule.hpp"
+#include "harness/rewrite/gradient/layer_writer.hpp"
 
 namespace plumb::rewrite {
 namespace {
@@ -17,7 +17,7 @@ std::int64_t count(const Dims& dims, const Dims& axes) {
   return product;
 }
 
-void give_results(LayerGradient& gradient,
+void give_results(LayerWriter::Gradient& gradient,
                   const std::vector<model::ValueId>& made,
                   std::size_t operands) {
   for (std::size_t operand = 0; operand < operands; ++operand) {
@@ -27,8 +27,13 @@ void give_results(LayerGradient& gradient,
   }
 }
 
-}  // namespace
+/// Mean and variance of a value over some axes, which stay with the extent 1.
+struct Moments {
+  model::ValueId mean = 0;
+  model::ValueId variance = 0;  ///< of the numbers as they are, not an estimate of a population's
+};
 
+/// Adds the layers that compute them.
 Moments add_moments(LayerWriter& writer, model::ValueId x, const Dims& axes) {
   Moments moments;
   moments.mean = writer.reduce("mean", x, axes);
@@ -38,7 +43,9 @@ Moments add_moments(LayerWriter& writer, model::ValueId x, const Dims& axes) {
   return moments;
 }
 
-std::optional<std::string> softmax_gradient(LayerGradient& gradient) {
+}  // namespace
+
+std::optional<std::string> softmax_gradient(LayerWriter::Gradient& gradient) {
   gradient.give(0,
                 gradient.writer.layer("softmax_backward",
                                       {gradient.dy(), gradient.output()},
@@ -49,7 +56,7 @@ std::optional<std::string> softmax_gradient(LayerGradient& gradient) {
 
 // With frozen statistics, y = scale · n + shift with n = (x − mean) ÷ √(variance + ε). So dx is a
 // batch normalisation of dy without mean and shift. Others have become a batch_norm_training.
-std::optional<std::string> batch_norm_gradient(LayerGradient& gradient) {
+std::optional<std::string> batch_norm_gradient(LayerWriter::Gradient& gradient) {
   LayerWriter& writer = gradient.writer;
   const LayerWriter::Attributes& attributes = gradient.layer.spec.attributes;
   if (gradient.layer.spec.text("mode") != "spatial") {
@@ -85,7 +92,7 @@ std::optional<std::string> batch_norm_gradient(LayerGradient& gradient) {
   return {};
 }
 
-std::optional<std::string> batch_norm_training_gradient(LayerGradient& gradient) {
+std::optional<std::string> batch_norm_training_gradient(LayerWriter::Gradient& gradient) {
   LayerWriter& writer = gradient.writer;
   const Dims dims = writer.dims(gradient.input(0));
   const Dims channels{dims.at(1)};
@@ -99,7 +106,7 @@ std::optional<std::string> batch_norm_training_gradient(LayerGradient& gradient)
   return {};
 }
 
-std::optional<std::string> layer_norm_gradient(LayerGradient& gradient) {
+std::optional<std::string> layer_norm_gradient(LayerWriter::Gradient& gradient) {
   LayerWriter& writer = gradient.writer;
   const Dims dims = writer.dims(gradient.input(0));
   Dims axes;
@@ -124,7 +131,7 @@ std::optional<std::string> layer_norm_gradient(LayerGradient& gradient) {
 
 // Each channel of each sample has its own statistics, so it is a channel of one batch
 // normalisation.
-std::optional<std::string> instance_norm_gradient(LayerGradient& gradient) {
+std::optional<std::string> instance_norm_gradient(LayerWriter::Gradient& gradient) {
   LayerWriter& writer = gradient.writer;
   const model::ValueId x = gradient.input(0);
   const Dims dims = writer.dims(x);
@@ -156,7 +163,7 @@ std::optional<std::string> instance_norm_gradient(LayerGradient& gradient) {
 
 // Each group of each sample is a channel of one batch normalisation, whose scale is 1. A scale and
 // a shift are those of a channel or of a group.
-std::optional<std::string> group_norm_gradient(LayerGradient& gradient) {
+std::optional<std::string> group_norm_gradient(LayerWriter::Gradient& gradient) {
   LayerWriter& writer = gradient.writer;
   const model::LayerSpec& spec = gradient.layer.spec;
   const Dims dims = writer.dims(gradient.input(0));
@@ -200,7 +207,7 @@ std::optional<std::string> group_norm_gradient(LayerGradient& gradient) {
 
 // y = scale · n with n = x · r and r = 1 ÷ √(mean of x² + ε). With g = dy · scale:
 // dx = r · (g − n · mean of g · n).
-std::optional<std::string> rms_norm_gradient(LayerGradient& gradient) {
+std::optional<std::string> rms_norm_gradient(LayerWriter::Gradient& gradient) {
   LayerWriter& writer = gradient.writer;
   const model::LayerSpec& spec = gradient.layer.spec;
   const model::ValueId x = gradient.input(0);
@@ -231,7 +238,7 @@ std::optional<std::string> rms_norm_gradient(LayerGradient& gradient) {
 // y = x · s^−β with s = bias + α ÷ size · Σ x² over the window of channels (Krizhevsky et al., NIPS
 // 2012, §3.3). So dx = dy · s^−β − 2αβ ÷ size · x · Σ dy · y ÷ s, over the windows that hold x.
 // Both sums are an average pool along the channels and its gradient, which divide by the size.
-std::optional<std::string> lrn_gradient(LayerGradient& gradient) {
+std::optional<std::string> lrn_gradient(LayerWriter::Gradient& gradient) {
   LayerWriter& writer = gradient.writer;
   const model::LayerSpec& spec = gradient.layer.spec;
   const model::ValueId x = gradient.input(0);
@@ -267,7 +274,7 @@ std::optional<std::string> lrn_gradient(LayerGradient& gradient) {
   return {};
 }
 
-std::optional<std::string> max_pool_gradient(LayerGradient& gradient) {
+std::optional<std::string> max_pool_gradient(LayerWriter::Gradient& gradient) {
   gradient.give(0,
                 gradient.writer.layer("max_pool_backward",
                                       {gradient.dy(), gradient.input(0)},
@@ -276,7 +283,7 @@ std::optional<std::string> max_pool_gradient(LayerGradient& gradient) {
   return {};
 }
 
-std::optional<std::string> average_pool_gradient(LayerGradient& gradient) {
+std::optional<std::string> average_pool_gradient(LayerWriter::Gradient& gradient) {
   gradient.give(0,
                 gradient.writer.layer("average_pool_backward",
                                       {gradient.dy()},
@@ -288,7 +295,7 @@ std::optional<std::string> average_pool_gradient(LayerGradient& gradient) {
 namespace {
 
 /// Gives the elements that are the largest or smallest ones of their row equal parts of dy.
-void give_extremum(LayerGradient& gradient, model::ValueId dy, model::ValueId y) {
+void give_extremum(LayerWriter::Gradient& gradient, model::ValueId dy, model::ValueId y) {
   LayerWriter& writer = gradient.writer;
   const bool largest = gradient.layer.spec.text("fn") == "max";
   const model::ValueId is_it =
@@ -300,7 +307,7 @@ void give_extremum(LayerGradient& gradient, model::ValueId dy, model::ValueId y)
 
 }  // namespace
 
-std::optional<std::string> reduce_gradient(LayerGradient& gradient) {
+std::optional<std::string> reduce_gradient(LayerWriter::Gradient& gradient) {
   LayerWriter& writer = gradient.writer;
   const model::LayerSpec& spec = gradient.layer.spec;
   const std::string& fn = spec.text("fn");

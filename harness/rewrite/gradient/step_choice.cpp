@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/rewrite/gradient/frozen_values.hpp"
+#include "harness/rewrite/gradient/training_graph.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
 
 namespace plumb::rewrite {
@@ -31,9 +31,9 @@ constexpr std::string_view kMemoryCap = "memory_cap=";
 constexpr std::string_view kRunningStatistics = "running_statistics";
 
 /// Reads "sgd" or "sgd:4" into a choice. Returns false for another text.
-bool read_optimizer(std::string_view text, StepChoice& choice) {
+bool read_optimizer(std::string_view text, TrainingStep::Choice& choice) {
   const std::size_t colon = std::min(text.find(':'), text.size());
-  const std::optional<Optimizer::Kind> kind = parse_optimizer(text.substr(0, colon));
+  const std::optional<TrainingStep::Optimizer::Kind> kind = parse_optimizer(text.substr(0, colon));
   if (colon < text.size()) {
     const char* const end = text.data() + text.size();
     const auto [rest, error] = std::from_chars(text.data() + colon + 1, end, choice.micro_batches);
@@ -83,7 +83,7 @@ std::string memory_text(Bytes memory) {
 
 /// Reads a loss, "freeze=PATTERN", kLossScaling, "memory_cap=AMOUNT" or kRunningStatistics into a
 /// choice. Returns false for another text, and for a second one of what there is once.
-bool read_option(std::string_view text, StepChoice& choice) {
+bool read_option(std::string_view text, TrainingStep::Choice& choice) {
   if (text == kRunningStatistics) {
     return !std::exchange(choice.running_statistics, true);
   }
@@ -106,8 +106,8 @@ bool read_option(std::string_view text, StepChoice& choice) {
 
 }  // namespace
 
-std::optional<StepChoice> parse_step_choice(std::string_view text) {
-  StepChoice choice;
+std::optional<TrainingStep::Choice> parse_step_choice(std::string_view text) {
+  TrainingStep::Choice choice;
   std::istringstream words{std::string(text)};
   std::string word;
   std::getline(words, word, '+');
@@ -128,7 +128,7 @@ std::string step_choice_text(std::string text,
   return text;
 }
 
-std::string to_text(const StepChoice& choice) {
+std::string to_text(const TrainingStep::Choice& choice) {
   std::string text(to_text(choice.optimizer.kind));
   if (choice.micro_batches > 1) {
     text += fmt::format(":{}", choice.micro_batches);

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
+#include "harness/base/name_match.hpp"
 #include "harness/model/graph/graph.hpp"
 #include "harness/rewrite/activation_pattern.hpp"
-#include "harness/rewrite/gradient/gradient_rule.hpp"
 #include "harness/rewrite/gradient/layer_writer.hpp"
 #include "harness/rewrite/gradient/loss.hpp"
 
@@ -35,7 +35,7 @@ bool is_statistic(const Layer& layer, std::size_t operand) {
 
 class Differentiation {
  public:
-  Differentiation(const model::Graph& from, const TrainingChoice& choice)
+  Differentiation(const model::Graph& from, const TrainingGraph::Choice& choice)
       : from_(from), choice_(choice), writer_(result_.graph) {
     result_.graph = from;
     result_.graph.layers.clear();
@@ -175,11 +175,12 @@ class Differentiation {
   }
 
   /// Adds a running statistic, if no batch normalisation before has the same.
-  void add_statistic(const RunningStatistic& statistic) {
-    const bool is_new = std::none_of(
-        result_.statistics.begin(), result_.statistics.end(), [&](const RunningStatistic& each) {
-          return each.running == statistic.running;
-        });
+  void add_statistic(const TrainingGraph::RunningStatistic& statistic) {
+    const bool is_new = std::none_of(result_.statistics.begin(),
+                                     result_.statistics.end(),
+                                     [&](const TrainingGraph::RunningStatistic& each) {
+                                       return each.running == statistic.running;
+                                     });
     if (is_new) {
       result_.statistics.push_back(statistic);
     }
@@ -309,7 +310,7 @@ class Differentiation {
   }
 
   bool differentiate(const Layer& layer, std::vector<std::optional<model::ValueId>> results) {
-    LayerGradient gradient{layer, std::move(results), {}, writer_, {}};
+    LayerWriter::Gradient gradient{layer, std::move(results), {}, writer_, {}};
     for (const std::optional<model::ValueId>& input : layer.inputs) {
       gradient.wanted.push_back(depends(input));
     }
@@ -350,7 +351,7 @@ class Differentiation {
   }
 
   const model::Graph& from_;
-  const TrainingChoice& choice_;
+  const TrainingGraph::Choice& choice_;
   TrainingGraph result_;
   LayerWriter writer_;
   std::vector<bool> depends_;  ///< by value: on a weight that is trained
@@ -363,8 +364,43 @@ class Differentiation {
 
 }  // namespace
 
-TrainingGraph training_graph(const model::Graph& graph, const TrainingChoice& choice) {
+TrainingGraph training_graph(const model::Graph& graph, const TrainingGraph::Choice& choice) {
   return Differentiation(graph, choice).run();
+}
+
+bool is_frozen_pattern(std::string_view text) {
+  constexpr std::string_view kAllowed =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.*:/-";
+  return !text.empty() && text.find_first_not_of(kAllowed) == std::string_view::npos;
+}
+
+std::set<model::ValueId> frozen_values(const model::Graph& graph,
+                                       const std::vector<std::string>& patterns) {
+  const std::set<model::ValueId> inputs(graph.inputs.begin(), graph.inputs.end());
+  std::set<model::ValueId> frozen;
+  for (const std::string& pattern : patterns) {
+    bool found = false;
+    for (const model::Layer& layer : graph.layers) {
+      const bool whole = pattern == kBatchNorms && layer.spec.op == kBatchNorms;
+      for (const std::optional<model::ValueId>& input : layer.inputs) {
+        const bool is_constant =
+            input && !graph.values[*input].producer && !inputs.contains(*input);
+        if (is_constant && (whole || matches_pattern(pattern, graph.values[*input].name))) {
+          frozen.insert(*input);
+          found = true;
+        }
+      }
+    }
+    if (!found) {
+      throw Error(Error::Kind::kUser,
+                  fmt::format("'{}' is to be frozen, and '{}' has no such weights: give the name "
+                              "of a weight, in which '*' stands for any characters, or {}",
+                              pattern,
+                              graph.name,
+                              kBatchNorms));
+    }
+  }
+  return frozen;
 }
 
 }  // namespace plumb::rewrite

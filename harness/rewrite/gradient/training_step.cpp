@@ -15,22 +15,21 @@
 #include "harness/base/error.hpp"
 #include "harness/base/parsed_text.hpp"
 #include "harness/model/key/training_layers.hpp"
-#include "harness/rewrite/gradient/frozen_values.hpp"
 #include "harness/rewrite/gradient/layer_writer.hpp"
 #include "harness/rewrite/gradient/training_graph.hpp"
 
 namespace plumb::rewrite {
 namespace {
 
-using Kind = Optimizer::Kind;
+using Kind = TrainingStep::Optimizer::Kind;
 
 constexpr std::array<std::string_view, 4> kNames{"sgd", "adam", "adamw", "lamb"};
 
 }  // namespace
 
-Optimizer standard_optimizer(Optimizer::Kind kind) {
+TrainingStep::Optimizer standard_optimizer(TrainingStep::Optimizer::Kind kind) {
   constexpr double kDecay = 0.01;  // of both that decay the weights themselves
-  Optimizer optimizer{.kind = kind};
+  TrainingStep::Optimizer optimizer{.kind = kind};
   optimizer.decay = kind == Kind::kAdamw || kind == Kind::kLamb ? kDecay : 0.0;
   optimizer.epsilon = kind == Kind::kLamb ? 1e-6 : optimizer.epsilon;
   return optimizer;
@@ -40,11 +39,11 @@ std::vector<std::string> optimizer_names() {
   return {kNames.begin(), kNames.end()};
 }
 
-std::string_view to_text(Optimizer::Kind kind) {
+std::string_view to_text(TrainingStep::Optimizer::Kind kind) {
   return enum_text(kNames, kind);
 }
 
-std::optional<Optimizer::Kind> parse_optimizer(std::string_view text) {
+std::optional<TrainingStep::Optimizer::Kind> parse_optimizer(std::string_view text) {
   return parse_enum<Kind>(kNames, text);
 }
 
@@ -62,7 +61,7 @@ class Accumulation {
         layers_(graph_.layers),
         inputs_(graph_.inputs) {
     sums_[training.loss] = training.loss;
-    for (const ParameterGradient& each : training.gradients) {
+    for (const TrainingGraph::Gradient& each : training.gradients) {
       sums_[each.gradient] = each.gradient;
     }
   }
@@ -83,7 +82,7 @@ class Accumulation {
   void finish() {
     training_.loss = sums_.at(training_.loss);
     graph_.outputs = {training_.loss};
-    for (ParameterGradient& each : training_.gradients) {
+    for (TrainingGraph::Gradient& each : training_.gradients) {
       each.gradient = sums_.at(each.gradient);
       graph_.outputs.push_back(each.gradient);
     }
@@ -142,8 +141,8 @@ class Accumulation {
 ///
 /// Each micro-batch has inputs of its own. What depends on weights alone is computed once. Each
 /// gradient is added to those before as soon as it is there. The sums are those of the whole batch
-/// if each loss is a mean over its micro-batch and TrainingChoice::share is 1 ÷ `micro_batches`. A
-/// batch normalisation still takes the statistics of a micro-batch.
+/// if each loss is a mean over its micro-batch and TrainingGraph::Choice::share is 1 ÷
+/// `micro_batches`. A batch normalisation still takes the statistics of a micro-batch.
 void accumulate(TrainingGraph& training, std::int64_t micro_batches) {
   Accumulation accumulation(training);
   for (std::int64_t number = 2; number <= micro_batches; ++number) {
@@ -161,7 +160,7 @@ struct UpdateRule {
 
 constexpr std::string_view kSteps = "steps";  // one number, where other states are like the weights
 
-UpdateRule rule_of(const Optimizer& optimizer) {
+UpdateRule rule_of(const TrainingStep::Optimizer& optimizer) {
   if (optimizer.kind == Kind::kSgd) {
     UpdateRule rule{
         "sgd",
@@ -272,7 +271,7 @@ LossScaling adapt_loss_scale(LayerWriter& writer, TrainingStep& step) {
   whole.values.push_back({"steps of the loss scale", number, {}, {}});
   step.states.push_back(steps);
   LayerWriter::Operands operands{scale, steps};
-  for (const ParameterGradient& each : step.training.gradients) {
+  for (const TrainingGraph::Gradient& each : step.training.gradients) {
     operands.emplace_back(each.gradient);
   }
   writer.name(whole.values[scale].name);
@@ -284,7 +283,7 @@ LossScaling adapt_loss_scale(LayerWriter& writer, TrainingStep& step) {
   LossScaling scaling{
       {{scale, writer.scaled(made.at(0), -1.0)}, {steps, writer.scaled(made.at(1), -1.0)}},
       made.at(2)};
-  for (ParameterGradient& each : step.training.gradients) {
+  for (TrainingGraph::Gradient& each : step.training.gradients) {
     writer.name(whole.values[each.parameter].name);
     each.gradient = writer.binary("div", each.gradient, scale);
   }
@@ -292,12 +291,12 @@ LossScaling adapt_loss_scale(LayerWriter& writer, TrainingStep& step) {
 }
 
 /// Adds updates by the gradients of a complete training graph.
-TrainingStep add_updates(TrainingGraph training, const Optimizer& optimizer) {
+TrainingStep add_updates(TrainingGraph training, const TrainingStep::Optimizer& optimizer) {
   TrainingStep step{std::move(training), 0, {}, {0}};
   model::Graph& whole = step.training.graph;
   LayerWriter writer(whole);
   std::vector<FollowingValue> statistics;
-  for (const RunningStatistic& each : step.training.statistics) {
+  for (const TrainingGraph::RunningStatistic& each : step.training.statistics) {
     writer.name(whole.values[each.running].name);
     statistics.push_back({each.running, writer.scaled(each.of_batch, -each.factor)});
   }
@@ -308,7 +307,7 @@ TrainingStep add_updates(TrainingGraph training, const Optimizer& optimizer) {
   step.first_update_layer = whole.layers.size();
   const UpdateRule rule = rule_of(optimizer);
   std::vector<std::vector<model::ValueId>> results(rule.states.size() + 1);  // by kind
-  for (const ParameterGradient& each : step.training.gradients) {
+  for (const TrainingGraph::Gradient& each : step.training.gradients) {
     const model::Value parameter = whole.values[each.parameter];
     whole.inputs.push_back(each.parameter);
     LayerWriter::Operands operands{each.parameter, each.gradient};
@@ -355,14 +354,14 @@ TrainingStep add_updates(TrainingGraph training, const Optimizer& optimizer) {
 }  // namespace
 
 TrainingStep training_step(const model::Graph& graph,
-                           const TrainingChoice& choice,
-                           const Optimizer& optimizer) {
+                           const TrainingGraph::Choice& choice,
+                           const TrainingStep::Optimizer& optimizer) {
   TrainingGraph training = training_graph(graph, choice);
   check_complete(training);
   return add_updates(std::move(training), optimizer);
 }
 
-TrainingStep training_step(const model::Graph& graph, const StepChoice& choice) {
+TrainingStep training_step(const model::Graph& graph, const TrainingStep::Choice& choice) {
   TrainingGraph training = training_graph(graph,
                                           {.loss = choice.loss,
                                            .frozen = frozen_values(graph, choice.frozen),

@@ -15,20 +15,18 @@
 #include <utility>
 #include <vector>
 
-#include "harness/analysis/report/bisection.hpp"
-#include "harness/analysis/report/comparison_json.hpp"
+#include "harness/analysis/bisect/bisection.hpp"
+#include "harness/analysis/report/change_json.hpp"
 #include "harness/base/digest.hpp"
 #include "harness/base/encoding.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/file_io.hpp"
 #include "harness/base/timestamp.hpp"
 #include "harness/model/key/layer_spec.hpp"
-#include "harness/session/bisect/step_judge.hpp"
-#include "harness/session/host/system_facts.hpp"
-#include "harness/session/host/user_paths.hpp"
+#include "harness/session/host/host.hpp"
 #include "harness/session/paired/paired_rounds.hpp"
-#include "harness/session/paired/paired_run.hpp"
-#include "harness/session/stored/stored_noise.hpp"
+#include "harness/session/paired/paired_session.hpp"
+#include "harness/session/stored/stored_records.hpp"
 #include "harness/session/work/suite_models.hpp"
 
 namespace plumb::session {
@@ -41,7 +39,7 @@ class BisectionRecord {
   BisectionRecord(std::filesystem::path folder, const std::string& question);
 
   /// Returns the steps kept so far. None: there is no such search, or its file is damaged.
-  [[nodiscard]] std::vector<analysis::BisectionStep> read() const;
+  [[nodiscard]] std::vector<analysis::Bisection::Step> read() const;
   /// Replaces the steps by those of a search. Throws Error{kEnvironment} if it cannot be written.
   void write(const analysis::Bisection& bisection) const;
   /// Removes the file: the search has ended.
@@ -77,13 +75,13 @@ void remove_old(const fs::path& folder) {
 BisectionRecord::BisectionRecord(fs::path folder, const std::string& question)
     : folder_(std::move(folder)), file_(folder_ / (sha256(question).substr(0, 24) + ".json")) {}
 
-std::vector<analysis::BisectionStep> BisectionRecord::read() const {
+std::vector<analysis::Bisection::Step> BisectionRecord::read() const {
   std::error_code error;
   const std::uintmax_t size = fs::file_size(file_, error);
   if (error) {
     return {};
   }
-  std::vector<analysis::BisectionStep> steps;
+  std::vector<analysis::Bisection::Step> steps;
   try {
     if (size > kLargestFile) {
       throw Error(Error::Kind::kUser, "it is larger than 16 MiB");
@@ -116,13 +114,10 @@ void BisectionRecord::remove() const {
   fs::remove(file_, ignored);
 }
 
-using analysis::CandidateState;
-using analysis::SearchTask;
-
 /// Progress of a search: its comparisons, and the time that those left will take.
 class SearchProgress {
  public:
-  SearchProgress(ProgressDisplay& display, const analysis::CandidateSearch& search)
+  SearchProgress(ProgressDisplay& display, const analysis::Bisection::Search& search)
       : stage_(display), search_(search), start_(steady_time()), step_start_(start_) {}
 
   void begin_step() { step_start_ = steady_time(); }
@@ -134,7 +129,7 @@ class SearchProgress {
   /// Shows what is done now, after `done` steps of this search, earlier sessions included.
   void show(std::size_t done, const std::string& current) {
     const std::size_t left = search_.left();
-    Progress progress;
+    ProgressDisplay::Progress progress;
     progress.done = done;
     progress.total = done + left;
     progress.unit = "comparisons";
@@ -149,8 +144,8 @@ class SearchProgress {
   }
 
  private:
-  ProgressStage stage_;
-  const analysis::CandidateSearch& search_;
+  ProgressDisplay::Stage stage_;
+  const analysis::Bisection::Search& search_;
   Seconds start_;
   Seconds step_start_;
   Seconds spent_{};
@@ -163,7 +158,7 @@ class BisectionSession {
   BisectionSession(const SessionContext& context,
                    CandidateSource& source,
                    const BisectionQuestion& question,
-                   const BisectionOptions& options)
+                   const BisectionQuestion::Options& options)
       : context_(context),
         source_(source),
         question_(question),
@@ -175,7 +170,7 @@ class BisectionSession {
     bisection_.unit = source.unit();
     bisection_.line = source.line();
     if (question.work.models.empty() && question.work.layers.size() == 1) {
-      bisection_.subject = analysis::BisectionSubject{question.work.layers.front().text, ""};
+      bisection_.subject = analysis::Bisection::Subject{question.work.layers.front().text, ""};
     }
   }
 
@@ -183,8 +178,8 @@ class BisectionSession {
     if (options_.resume) {
       take_up();
     }
-    while (const std::optional<SearchTask> task = search_.next()) {
-      const std::optional<analysis::BisectionStep> step = measure(*task);
+    while (const std::optional<analysis::Bisection::Search::Task> task = search_.next()) {
+      const std::optional<analysis::Bisection::Step> step = measure(*task);
       if (!step) {
         break;
       }
@@ -203,7 +198,7 @@ class BisectionSession {
   /// Returns everything that decides what the comparisons would find.
   [[nodiscard]] std::string identity() const {
     nlohmann::json line = nlohmann::json::array();
-    for (const analysis::BisectionCandidate& candidate : source_.line()) {
+    for (const analysis::Bisection::Candidate& candidate : source_.line()) {
       line.push_back(candidate.name);
     }
     return json_text({question_.what,
@@ -221,7 +216,7 @@ class BisectionSession {
 
   /// Takes the steps of an interrupted search, as far as they are what this search wants.
   void take_up() {
-    for (const analysis::BisectionStep& step : record_.read()) {
+    for (const analysis::Bisection::Step& step : record_.read()) {
       if (search_.next() != step.task) {
         break;
       }
@@ -233,7 +228,7 @@ class BisectionSession {
                                                         bisection_.steps.size()));
   }
 
-  void take(const analysis::BisectionStep& step) {
+  void take(const analysis::Bisection::Step& step) {
     search_.add(step.state);
     bisection_.steps.push_back(step);
     bisection_.builds += step.builds;
@@ -241,7 +236,8 @@ class BisectionSession {
     bisection_.confirmation = search_.confirmation();
     bisection_.last_good = search_.last_good();
     bisection_.first_bad = search_.first_bad();
-    if (step.task.purpose == SearchTask::Purpose::kEnds && step.state == CandidateState::kBad) {
+    if (step.task.purpose == analysis::Bisection::Search::Task::Purpose::kEnds &&
+        step.state == analysis::Bisection::Search::State::kBad) {
       bisection_.subject = step.subject;
       change_ = {step.subject,
                  step.test.verdict == analysis::ComparisonVerdict::kBroken,
@@ -249,7 +245,7 @@ class BisectionSession {
     }
   }
 
-  void say(const analysis::BisectionStep& step) const {
+  void say(const analysis::Bisection::Step& step) const {
     std::string found(to_text(step.state));
     if (!step.problem.empty()) {
       found += ": " + step.problem;
@@ -270,9 +266,9 @@ class BisectionSession {
   }
 
   /// Makes both candidates ready and compares them. Absent: the user stopped it.
-  std::optional<analysis::BisectionStep> measure(const SearchTask& task) {
+  std::optional<analysis::Bisection::Step> measure(const analysis::Bisection::Search::Task& task) {
     progress_.begin_step();
-    analysis::BisectionStep step;
+    analysis::Bisection::Step step;
     step.task = task;
     if (bisection_.subject) {
       step.subject = *bisection_.subject;
@@ -281,19 +277,20 @@ class BisectionSession {
       progress_.show(bisection_.steps.size(), what);
     };
     report(short_name(bisection_, task.candidate));
-    ReadyCandidate against = source_.prepare(task.against, report);
-    ReadyCandidate candidate =
-        against.problem.empty() ? source_.prepare(task.candidate, report) : ReadyCandidate{};
+    CandidateSource::Ready against = source_.prepare(task.against, report);
+    CandidateSource::Ready candidate = against.problem.empty()
+                                           ? source_.prepare(task.candidate, report)
+                                           : CandidateSource::Ready{};
     if (against.stopped || candidate.stopped || context_.stop.load()) {
       return std::nullopt;
     }
     step.builds = (against.built ? 1U : 0U) + (candidate.built ? 1U : 0U);
     const bool first_is_at_fault = !against.problem.empty();
-    const ReadyCandidate& fault = first_is_at_fault ? against : candidate;
+    const CandidateSource::Ready& fault = first_is_at_fault ? against : candidate;
     if (fault.problem.empty()) {
       return compare(against, candidate, std::move(step));
     }
-    if (first_is_at_fault || task.purpose == SearchTask::Purpose::kEnds) {
+    if (first_is_at_fault || task.purpose == analysis::Bisection::Search::Task::Purpose::kEnds) {
       throw Error(
           Error::Kind::kUser,
           fmt::format("{} cannot be measured, and the search needs it: {}{}",
@@ -304,7 +301,7 @@ class BisectionSession {
                                                        fault.log,
                                                        fmt::join(fault.tail, " | "))));
     }
-    step.state = CandidateState::kSkipped;
+    step.state = analysis::Bisection::Search::State::kSkipped;
     step.problem = fault.problem;
     step.tail = fault.tail;
     step.log = fault.log;
@@ -312,22 +309,23 @@ class BisectionSession {
     return step;
   }
 
-  [[nodiscard]] PairedRun side_of(const ReadyCandidate& candidate) const {
-    PairedRun run = paired_run(candidate.stack, question_.suite, question_.models, options_.paired);
+  [[nodiscard]] PairedSession::Run side_of(const CandidateSource::Ready& candidate) const {
+    PairedSession::Run run =
+        paired_run(candidate.stack, question_.suite, question_.models, options_.paired);
     results::add_labels(candidate.labels, run.header.environment);
     return run;
   }
 
   /// Returns what a comparison measures: everything between the ends, then the one that is sought.
-  [[nodiscard]] PairedWork work_of(const SearchTask& task) const {
-    if (task.purpose == SearchTask::Purpose::kEnds) {
+  [[nodiscard]] PairedRounds::Work work_of(const analysis::Bisection::Search::Task& task) const {
+    if (task.purpose == analysis::Bisection::Search::Task::Purpose::kEnds) {
       return question_.work;
     }
     if (change_.subject.mode.empty()) {
       return {{{change_.subject.name}}, {}};
     }
-    PairedWork work;
-    for (PairedWork::Model model : question_.work.models) {
+    PairedRounds::Work work;
+    for (PairedRounds::Work::Model model : question_.work.models) {
       if (model.subject == change_.subject.name) {
         std::erase_if(model.request.modes, [&](const worker::ModeRequest& mode) {
           return to_text(mode.mode) != change_.subject.mode;
@@ -338,12 +336,13 @@ class BisectionSession {
     return work;
   }
 
-  [[nodiscard]] analysis::RoundLimits limits_of(const SearchTask& task,
-                                                const PairedRun& baseline,
-                                                const PairedRun& candidate) const {
-    analysis::RoundLimits limits;
+  [[nodiscard]] analysis::RoundComparison::Limits limits_of(
+      const analysis::Bisection::Search::Task& task,
+      const PairedSession::Run& baseline,
+      const PairedSession::Run& candidate) const {
+    analysis::RoundComparison::Limits limits;
     limits.control_drift = options_.drift;
-    const PairedWork work = work_of(task);
+    const PairedRounds::Work work = work_of(task);
     if (work.layers.size() + work.models.size() == 1) {
       limits.layers.change.level = limits.models.change.level;  // one metric alone
     }
@@ -352,15 +351,16 @@ class BisectionSession {
     return limits;
   }
 
-  std::optional<analysis::BisectionStep> compare(const ReadyCandidate& good,
-                                       const ReadyCandidate& other,
-                                       analysis::BisectionStep step) {
-    const PairedRun baseline = side_of(good);
-    const PairedRun candidate = side_of(other);
+  std::optional<analysis::Bisection::Step> compare(const CandidateSource::Ready& good,
+                                                   const CandidateSource::Ready& other,
+                                                   analysis::Bisection::Step step) {
+    const PairedSession::Run baseline = side_of(good);
+    const PairedSession::Run candidate = side_of(other);
     refuse_unlike(baseline, candidate);
     PairedSession session(context_.store, baseline, candidate);
-    const StepJudge judge(options_.paired.pairs, limits_of(step.task, baseline, candidate));
-    const SequentialRounds measured = measure_rounds(session, judge, step.task);
+    const BisectionQuestion::Judge judge(options_.paired.pairs,
+                                         limits_of(step.task, baseline, candidate));
+    const PairedRounds::Sequence measured = measure_rounds(session, judge, step.task);
     const std::vector<std::string> faults = session.stack_faults();
     session.finish(context_.stop.load() || !faults.empty() ? results::RunState::kInterrupted
                                                            : results::RunState::kFinished);
@@ -374,7 +374,7 @@ class BisectionSession {
     }
     step.baseline_run = baseline.header.id;
     step.run = candidate.header.id;
-    if (step.task.purpose == SearchTask::Purpose::kEnds) {
+    if (step.task.purpose == analysis::Bisection::Search::Task::Purpose::kEnds) {
       judge.conclude_ends(measured.comparison, step);
     } else {
       judge.conclude(measured.comparison, change_, step);
@@ -383,36 +383,38 @@ class BisectionSession {
     return step;
   }
 
-  SequentialRounds measure_rounds(const PairedSession& session,
-                                  const StepJudge& judge,
-                                  const SearchTask& task) {
+  PairedRounds::Sequence measure_rounds(const PairedSession& session,
+                                        const BisectionQuestion::Judge& judge,
+                                        const analysis::Bisection::Search::Task& task) {
     PairedRounds pairs(context_.store,
                        session.baseline(),
                        session.candidate(),
                        options_.paired.row_timeout,
                        context_.stop);
-    const RoundJudge rounds = task.purpose == SearchTask::Purpose::kEnds ? judge.of_ends()
-                              : task.purpose == SearchTask::Purpose::kSearch
-                                  ? judge.of_candidate(change_)
-                                  : judge.of_confirmation();
+    const PairedRounds::Sequence::Judge rounds =
+        task.purpose == analysis::Bisection::Search::Task::Purpose::kEnds ? judge.of_ends()
+        : task.purpose == analysis::Bisection::Search::Task::Purpose::kSearch
+            ? judge.of_candidate(change_)
+            : judge.of_confirmation();
     const std::string names = fmt::format("{} against {}",
                                           short_name(bisection_, task.candidate),
                                           short_name(bisection_, task.against));
-    return measure_in_sequence(pairs, work_of(task), rounds, {}, [&](const Progress& progress) {
-      progress_.show(
-          bisection_.steps.size(),
-          fmt::format("{}: {} of at most {} pairs", names, progress.done, progress.total));
-    });
+    return measure_in_sequence(
+        pairs, work_of(task), rounds, {}, [&](const ProgressDisplay::Progress& progress) {
+          progress_.show(
+              bisection_.steps.size(),
+              fmt::format("{}: {} of at most {} pairs", names, progress.done, progress.total));
+        });
   }
 
   const SessionContext& context_;
   CandidateSource& source_;
   const BisectionQuestion& question_;
-  const BisectionOptions& options_;
-  analysis::CandidateSearch search_;
+  const BisectionQuestion::Options& options_;
+  analysis::Bisection::Search search_;
   BisectionRecord record_;
   SearchProgress progress_;
-  SoughtChange change_;
+  BisectionQuestion::Judge::Change change_;
   analysis::Bisection bisection_;
 };
 
@@ -447,7 +449,7 @@ BisectionQuestion question_of_suite(const ModelSource& source,
 analysis::Bisection bisect(const SessionContext& context,
                            CandidateSource& source,
                            const BisectionQuestion& question,
-                           const BisectionOptions& options) {
+                           const BisectionQuestion::Options& options) {
   return BisectionSession(context, source, question, options).run();
 }
 

@@ -13,8 +13,7 @@
 #include "harness/base/digest.hpp"
 #include "harness/base/encoding.hpp"
 #include "harness/base/error.hpp"
-#include "harness/session/host/user_paths.hpp"
-#include "harness/session/host/worker_choice.hpp"
+#include "harness/session/host/host.hpp"
 
 namespace plumb::session {
 namespace {
@@ -67,7 +66,7 @@ class ExportFolder {
 
 /// Asks the stacks in turn. Returns whether one of them wrote the file.
 bool write_with_one_of(const std::vector<std::string>& stacks,
-                       const worker::ExportRequest& request,
+                       const worker::WorkerService::ExportRequest& request,
                        const std::atomic<bool>& stop) {
   return std::any_of(stacks.begin(), stacks.end(), [&](const std::string& stack) {
     worker::WorkerProcess worker(worker_options({stack}));
@@ -134,8 +133,8 @@ ExportedModel export_model(const results::ModelCode& code,
   exported.code.sha256 = sha256_of_file(exported.code.file);
   const fs::path parent = data_folder() / "exported";
   const ExportFolder folder(parent);
-  const worker::ExportRequest request{.code = exported.code,
-                                      .path = folder.path() / (code.function + ".onnx")};
+  const worker::WorkerService::ExportRequest request{
+      .code = exported.code, .path = folder.path() / (code.function + ".onnx")};
   spdlog::info("{}: exporting it to ONNX", exported.name);
   if (!write_with_one_of(stacks, request, stop)) {
     throw Error(Error::Kind::kUser,

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/results/model_code.hpp"
+#include "harness/results/run.hpp"
 
 namespace plumb::session {
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/session/mlperf/mlperf_logs.hpp"
-
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
@@ -20,6 +18,7 @@
 #include "harness/loadgen/mlperf/mlperf_log.hpp"
 #include "harness/results/execution.hpp"
 #include "harness/session/host/build_facts.hpp"
+#include "harness/session/mlperf/mlperf_submission.hpp"
 
 namespace plumb::session {
 namespace {
@@ -93,7 +92,7 @@ void write_mlperf_logs(const std::filesystem::path& scenario, const results::Sce
   loadgen::MlperfAccuracyLog(responses).finish();
   write_text_file(place / loadgen::kMlperfAccuracyFile, responses.str());
   if (load.accuracy) {
-    facts.requested.mode = loadgen::LoadMode::kAccuracy;
+    facts.requested.mode = loadgen::RequestedLoad::Mode::kAccuracy;
     write_summary_and_detail(scenario / "accuracy", *load.accuracy, facts);
   }
   spdlog::info("MLPerf's logs: {}", place.string());

@@ -21,7 +21,6 @@
 #include "harness/loadgen/mlperf/mlperf_log.hpp"
 #include "harness/results/run.hpp"
 #include "harness/session/host/build_facts.hpp"
-#include "harness/session/mlperf/mlperf_logs.hpp"
 
 namespace plumb::session {
 namespace {
@@ -32,11 +31,11 @@ constexpr Bytes kMemory{std::int64_t{1} << 30};
 /// The benchmark of the models whose names begin with a text.
 struct NamedBenchmark {
   std::string_view prefix;
-  MlperfBenchmark benchmark;
+  MlperfSubmission::Benchmark benchmark;
 };
 
 // The names and numbers of the submission checker, rounds v5.0 to v6.1.
-constexpr MlperfBenchmark kClassification{"resnet", kSamples};
+constexpr MlperfSubmission::Benchmark kClassification{"resnet", kSamples};
 constexpr std::array kNamed{NamedBenchmark{"resnet50", kClassification},
                             NamedBenchmark{"retinanet", {"retinanet", 64}},
                             NamedBenchmark{"bert-large", {"bert-99", 10'833}},
@@ -60,8 +59,8 @@ bool classifies_images(const model::Graph& graph) {
 
 }  // namespace
 
-std::optional<MlperfBenchmark> find_mlperf_benchmark(const std::string& model,
-                                                     const model::Graph& graph) {
+std::optional<MlperfSubmission::Benchmark> find_mlperf_benchmark(const std::string& model,
+                                                                 const model::Graph& graph) {
   for (const NamedBenchmark& named : kNamed) {
     if (model.compare(0, named.prefix.size(), named.prefix) == 0) {
       return named.benchmark;
@@ -70,11 +69,11 @@ std::optional<MlperfBenchmark> find_mlperf_benchmark(const std::string& model,
   return classifies_images(graph) ? std::optional(kClassification) : std::nullopt;
 }
 
-DataSetSize data_set_size(const std::string& model,
-                          const model::Graph& graph,
-                          std::optional<std::uint64_t> asked) {
-  const std::optional<MlperfBenchmark> benchmark = find_mlperf_benchmark(model, graph);
-  DataSetSize size;
+MlperfSubmission::DataSetSize data_set_size(const std::string& model,
+                                            const model::Graph& graph,
+                                            std::optional<std::uint64_t> asked) {
+  const std::optional<MlperfSubmission::Benchmark> benchmark = find_mlperf_benchmark(model, graph);
+  MlperfSubmission::DataSetSize size;
   size.wanted = benchmark ? benchmark->performance_samples : kSamples;
   Bytes sample{1};
   for (const model::ValueId input : graph.inputs) {
@@ -286,7 +285,7 @@ fs::path root_of(const MlperfSubmission& submission) {
   return submission.folder / "open" / folder_name(submission.submitter);
 }
 
-std::string measurements(const SubmittedLoad& submitted) {
+std::string measurements(const MlperfSubmission::Load& submitted) {
   const std::string& mode = submitted.load.mode;
   return json_text(
       {{"input_data_types", input_types(submitted.graph)},
@@ -316,10 +315,10 @@ std::string user_conf(const std::string& model,
       std::chrono::duration_cast<std::chrono::milliseconds>(load.minimum_duration).count());
   add("min_query_count", load.minimum_queries);
   add("performance_sample_count_override", load.loaded_samples);
-  if (load.scenario == loadgen::LoadScenario::kMultiStream) {
+  if (load.scenario == loadgen::RequestedLoad::Scenario::kMultiStream) {
     add("multi_stream_samples_per_query", load.samples_per_query);
   }
-  if (load.scenario != loadgen::LoadScenario::kOffline) {
+  if (load.scenario != loadgen::RequestedLoad::Scenario::kOffline) {
     add("target_latency_percentile", load.rule.percentile);
   }
   if (load.target_rate) {
@@ -331,7 +330,7 @@ std::string user_conf(const std::string& model,
   return text;
 }
 
-std::string readme(const SubmittedLoad& submitted, const std::string& scenario) {
+std::string readme(const MlperfSubmission::Load& submitted, const std::string& scenario) {
   return fmt::format(
       "# {}, {}\n\n{}\n\nThe inputs are seeded random numbers, and no accuracy on a data set is "
       "measured.\naccuracy.txt says how far the answers under load agree with those to each sample "
@@ -392,7 +391,7 @@ fs::path submission_folder(const MlperfSubmission& submission,
 }
 
 void write_mlperf_submission(const MlperfSubmission& submission,
-                             const SubmittedLoad& submitted,
+                             const MlperfSubmission::Load& submitted,
                              const fs::path& accuracy_log) {
   const results::ScenarioResult& load = submitted.load;
   PLUMB_CHECK(load.result.has_value());
@@ -421,7 +420,7 @@ void write_mlperf_submission(const MlperfSubmission& submission,
   }
 }
 
-std::vector<std::string> submission_faults(const SubmittedLoad& submitted) {
+std::vector<std::string> submission_faults(const MlperfSubmission::Load& submitted) {
   std::vector<std::string> faults;
   const results::ScenarioResult& load = submitted.load;
   PLUMB_CHECK(load.result.has_value());

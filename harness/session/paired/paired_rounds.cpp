@@ -12,7 +12,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/timestamp.hpp"
 #include "harness/session/stored/stored_records.hpp"
-#include "harness/session/work/control_measurement.hpp"
+#include "harness/session/work/worker_requests.hpp"
 
 namespace plumb::session {
 namespace {
@@ -30,7 +30,7 @@ void require_sound_device(const results::Measurement& row) {
 }
 
 /// Sets one control of both sides of a round. A side that has no time for one has no controls.
-void set_control(const results::ControlTime& control,
+void set_control(const results::Controls::Time& control,
                  std::optional<results::Measurement> baseline,
                  std::optional<results::Measurement> candidate,
                  results::PairedRound& round) {
@@ -45,7 +45,7 @@ void set_control(const results::ControlTime& control,
       (*side.controls).*control.time = time;
     }
   };
-  results::PairTimes times;
+  results::PairedRound::Times times;
   if (baseline && candidate) {
     // Raw times: one control is the harness overhead itself.
     baseline->floor = candidate->floor = Seconds(0.0);
@@ -77,7 +77,7 @@ class PairedRounds::Process {
 
   /// Prepares a control, which goes on in take_turn() until control() has it.
   void begin_control(const model::LayerKey& key) {
-    worker::MeasureRequest request;
+    worker::WorkerService::MeasureRequest request;
     request.key = key;
     begin(std::move(request));
   }
@@ -87,7 +87,7 @@ class PairedRounds::Process {
 
   /// Prepares a layer, which goes on in take_turn() until it is complete.
   void begin(const model::LayerKey& key) {
-    worker::MeasureRequest request;
+    worker::WorkerService::MeasureRequest request;
     request.key = key;
     // Many processes measure a layer, so each may be less exact.
     request.sampling =
@@ -104,7 +104,7 @@ class PairedRounds::Process {
   }
 
   /// Prepares a model, which goes on in take_turn() until it is complete.
-  void begin(const PairedWork::Model& model) {
+  void begin(const PairedRounds::Work::Model& model) {
     const auto silence = rounds_.row_timeout_ * static_cast<double>(model.request.modes.size());
     worker::ExecuteRequest request = model.request;
     request.in_turns = true;
@@ -115,7 +115,7 @@ class PairedRounds::Process {
           request,
           silence,
           [this](results::Execution execution) { keep(std::move(execution)); },
-          [](const worker::ExecuteProgress&) { return true; });
+          [](const worker::ExecuteRequest::Progress&) { return true; });
     });
   }
 
@@ -150,7 +150,7 @@ class PairedRounds::Process {
  private:
   worker::WorkerProcess& worker() {
     if (!worker_) {
-      worker::WorkerOptions options = side_.side.worker;
+      worker::WorkerProcess::Options options = side_.side.worker;
       // Both processes of a round: a neighbour of one processor must not meet one side alone.
       options.setup.place = static_cast<std::uint32_t>(rounds_.rounds_);
       options.setup.takes_turns = true;
@@ -167,7 +167,7 @@ class PairedRounds::Process {
     worker_.reset();
   }
 
-  void begin(worker::MeasureRequest request) {
+  void begin(worker::WorkerService::MeasureRequest request) {
     request.in_turns = true;
     key_ = request.key;
     rows_.clear();
@@ -259,16 +259,16 @@ class PairedRounds::Process {
   SideState& side_;
   results::PairedRound::Side& result_;
   std::unique_ptr<worker::WorkerProcess> worker_;
-  std::optional<model::LayerKey> key_;           // of the layer or control in progress
-  std::vector<results::Measurement> rows_;       // of that layer
-  std::optional<results::Measurement> control_;  // the last one
-  Timestamp started_{};                          // when it began
-  const PairedWork::Model* model_ = nullptr;     // in progress, else no key is
+  std::optional<model::LayerKey> key_;                // of the layer or control in progress
+  std::vector<results::Measurement> rows_;            // of that layer
+  std::optional<results::Measurement> control_;       // the last one
+  Timestamp started_{};                               // when it began
+  const PairedRounds::Work::Model* model_ = nullptr;  // in progress, else no key is
 };
 
 PairedRounds::PairedRounds(store::Store& store,
-                           PairedSide baseline,
-                           PairedSide candidate,
+                           PairedRounds::Side baseline,
+                           PairedRounds::Side candidate,
                            Seconds row_timeout,
                            const std::atomic<bool>& stop)
     : store_(store),
@@ -279,7 +279,7 @@ PairedRounds::PairedRounds(store::Store& store,
   candidate_.side.worker.pace = baseline_.side.worker.pace;  // they run on one host
 }
 
-results::PairedRound PairedRounds::measure(const PairedWork& work,
+results::PairedRound PairedRounds::measure(const PairedRounds::Work& work,
                                            const std::function<void(const std::string&)>& report) {
   results::PairedRound round;
   round.number = ++rounds_;
@@ -300,7 +300,7 @@ results::PairedRound PairedRounds::measure(const PairedWork& work,
     }
   };
   const auto measure_all = [&] {
-    for (const results::ControlTime& control : results::kControlTimes) {
+    for (const results::Controls::Time& control : results::kControlTimes) {
       in_turns([&](Process& process) {
         report(process.stack() + ": controls");
         process.begin_control({control.key});
@@ -314,7 +314,7 @@ results::PairedRound PairedRounds::measure(const PairedWork& work,
       report("layers");
       in_turns([&](Process& process) { process.begin(key); });
     }
-    for (const PairedWork::Model& model : work.models) {
+    for (const PairedRounds::Work::Model& model : work.models) {
       if (stop_.load()) {
         return false;
       }
@@ -331,11 +331,11 @@ results::PairedRound PairedRounds::measure(const PairedWork& work,
 
 namespace {
 
-void keep_open(PairedWork& work, const analysis::RoundComparison& comparison) {
+void keep_open(PairedRounds::Work& work, const analysis::RoundComparison& comparison) {
   std::erase_if(work.layers,
                 [&](const model::LayerKey& key) { return !comparison.open_layers.contains(key); });
   // All modes of an open model stay: only modes that are timed in turns can be compared.
-  std::erase_if(work.models, [&](const PairedWork::Model& model) {
+  std::erase_if(work.models, [&](const PairedRounds::Work::Model& model) {
     return std::none_of(
         comparison.open_models.begin(),
         comparison.open_models.end(),
@@ -345,18 +345,19 @@ void keep_open(PairedWork& work, const analysis::RoundComparison& comparison) {
 
 }  // namespace
 
-SequentialRounds measure_in_sequence(PairedRounds& pairs,
-                                     PairedWork work,
-                                     const RoundJudge& judge,
-                                     std::optional<Seconds> budget,
-                                     const std::function<void(const Progress&)>& report) {
+PairedRounds::Sequence measure_in_sequence(
+    PairedRounds& pairs,
+    PairedRounds::Work work,
+    const PairedRounds::Sequence::Judge& judge,
+    std::optional<Seconds> budget,
+    const std::function<void(const ProgressDisplay::Progress&)>& report) {
   const std::vector<std::size_t>& looks = judge.looks;
   const std::size_t wanted = looks.back();
   // Invalid rounds do not count, so more are allowed than the rule wants.
   const std::size_t most = wanted + wanted / 2;
   const Seconds start = steady_time();
-  SequentialRounds result;
-  Progress progress;
+  PairedRounds::Sequence result;
+  ProgressDisplay::Progress progress;
   progress.unit = "pairs";
   progress.total = wanted;
   while (result.rounds.size() < most) {
@@ -389,15 +390,17 @@ SequentialRounds measure_in_sequence(PairedRounds& pairs,
   return result;
 }
 
-SequentialRounds measure_in_sequence(PairedRounds& pairs,
-                                     PairedWork work,
-                                     const analysis::SequentialRule& rule,
-                                     const analysis::RoundLimits& limits,
-                                     std::optional<Seconds> budget,
-                                     const std::function<void(const Progress&)>& report) {
-  const RoundJudge judge{rule.looks(), [&](std::span<const results::PairedRound> rounds) {
-                           return analysis::compare_rounds(rounds, rule, limits);
-                         }};
+PairedRounds::Sequence measure_in_sequence(
+    PairedRounds& pairs,
+    PairedRounds::Work work,
+    const analysis::SequentialRule& rule,
+    const analysis::RoundComparison::Limits& limits,
+    std::optional<Seconds> budget,
+    const std::function<void(const ProgressDisplay::Progress&)>& report) {
+  const PairedRounds::Sequence::Judge judge{rule.looks(),
+                                            [&](std::span<const results::PairedRound> rounds) {
+                                              return analysis::compare_rounds(rounds, rule, limits);
+                                            }};
   return measure_in_sequence(pairs, std::move(work), judge, budget, report);
 }
 

@@ -10,30 +10,13 @@
 #include <vector>
 
 #include "harness/analysis/compare/rounds/round_comparison.hpp"
+#include "harness/analysis/qualify/qualification.hpp"
 #include "harness/results/paired_round.hpp"
 #include "harness/session/work/executor.hpp"
 #include "harness/store/store.hpp"
 #include "harness/worker/client/worker_process.hpp"
 
 namespace plumb::session {
-
-/// One side of a paired measurement: how its workers start, and the run that keeps its rows.
-struct PairedSide {
-  worker::WorkerOptions worker;
-  results::RunId run;  ///< empty: its rows are handed back, but not kept
-  std::function<void(int pid)> before_worker_ends = {};  ///< called with each worker still alive
-};
-
-/// The layers and models that a round measures on both sides.
-struct PairedWork {
-  struct Model {
-    std::string subject;  ///< subject_of() the instance
-    worker::ExecuteRequest request;
-  };
-  std::vector<model::LayerKey> layers;
-  std::vector<Model> models;
-  std::string left_out{};  ///< what of the suite pairs do not measure; empty: nothing
-};
 
 /// Measurement of two sides in pairs of restarted worker processes. The two processes of a pair
 /// live side by side and take turns in the order ABBA; one waits while the other measures.
@@ -46,24 +29,56 @@ struct PairedWork {
 /// dies or falls silent costs its row, and is replaced for the rest of the round.
 class PairedRounds {
  public:
+  /// Result of measuring two sides until everything was decided, or nothing more could be.
+  struct Sequence {
+    /// How rounds are judged while they are measured.
+    struct Judge {
+      std::vector<std::size_t> looks;  ///< numbers of valid rounds
+      std::function<analysis::RoundComparison(std::span<const results::PairedRound>)> compare;
+    };
+
+    std::vector<results::PairedRound> rounds;
+    analysis::RoundComparison comparison;
+    std::vector<analysis::Qualification::Look> looks;
+    bool budget_ended = false;
+  };
+
+  /// One side of a paired measurement: how its workers start, and the run that keeps its rows.
+  struct Side {
+    worker::WorkerProcess::Options worker;
+    results::RunId run;  ///< empty: its rows are handed back, but not kept
+    std::function<void(int pid)> before_worker_ends = {};  ///< called with each worker still alive
+  };
+
+  /// The layers and models that a round measures on both sides.
+  struct Work {
+    struct Model {
+      std::string subject;  ///< subject_of() the instance
+      worker::ExecuteRequest request;
+    };
+    std::vector<model::LayerKey> layers;
+    std::vector<Model> models;
+    std::string left_out{};  ///< what of the suite pairs do not measure; empty: nothing
+  };
+
   /// Keeps references to `store` and `stop`. Both runs must have begun, and one run may keep both
   /// sides. A worker may be silent for `row_timeout`. A signal handler may set `stop`: then the
   /// round ends after the row in progress.
   PairedRounds(store::Store& store,
-               PairedSide baseline,
-               PairedSide candidate,
+               Side baseline,
+               Side candidate,
                Seconds row_timeout,
                const std::atomic<bool>& stop);
 
   /// Measures the next round. `report` receives what is measured now. Throws Error{kEnvironment} if
   /// a worker cannot be started at all, or if a device erred.
-  [[nodiscard]] results::PairedRound measure(const PairedWork& work,
+  [[nodiscard]] results::PairedRound measure(const Work& work,
                                              const std::function<void(const std::string&)>& report);
 
  private:
   /// A side, and what its processes have checked.
   struct SideState {
-    PairedSide side;
+    Side side;
     std::set<model::LayerKey> verified = {};
     std::set<std::string> verified_models = {};  ///< subjects
   };
@@ -77,39 +92,25 @@ class PairedRounds {
   std::size_t rounds_ = 0;
 };
 
-/// Result of measuring two sides until everything was decided, or nothing more could be.
-struct SequentialRounds {
-  std::vector<results::PairedRound> rounds;
-  analysis::RoundComparison comparison;
-  std::vector<analysis::QualificationLook> looks;
-  bool budget_ended = false;
-};
-
-/// How rounds are judged while they are measured.
-struct RoundJudge {
-  std::vector<std::size_t> looks;  ///< numbers of valid rounds
-  std::function<analysis::RoundComparison(std::span<const results::PairedRound>)> compare;
-};
-
 /// Measures rounds until the judge leaves no metric open, or its last look is past.
 ///
 /// It also ends when the budget ends, when the user stops, or after one and a half times as many
 /// rounds as the last look wants. After each look only open metrics go on: layers one by one,
 /// models with all their modes.
-[[nodiscard]] SequentialRounds measure_in_sequence(
+[[nodiscard]] PairedRounds::Sequence measure_in_sequence(
     PairedRounds& pairs,
-    PairedWork work,
-    const RoundJudge& judge,
+    PairedRounds::Work work,
+    const PairedRounds::Sequence::Judge& judge,
     std::optional<Seconds> budget,
-    const std::function<void(const Progress&)>& report);
+    const std::function<void(const ProgressDisplay::Progress&)>& report);
 
 /// Does the same, judged by the sequential rule.
-[[nodiscard]] SequentialRounds measure_in_sequence(
+[[nodiscard]] PairedRounds::Sequence measure_in_sequence(
     PairedRounds& pairs,
-    PairedWork work,
+    PairedRounds::Work work,
     const analysis::SequentialRule& rule,
-    const analysis::RoundLimits& limits,
+    const analysis::RoundComparison::Limits& limits,
     std::optional<Seconds> budget,
-    const std::function<void(const Progress&)>& report);
+    const std::function<void(const ProgressDisplay::Progress&)>& report);
 
 }  // namespace plumb::session

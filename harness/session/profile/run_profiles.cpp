@@ -11,17 +11,16 @@
 #include <utility>
 #include <vector>
 
-#include "harness/analysis/bounds/model_instance.hpp"
+#include "harness/analysis/bounds/model_bounds.hpp"
 #include "harness/analysis/profile/merged_profile.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/timestamp.hpp"
 #include "harness/importers/symbols/code_finder.hpp"
-#include "harness/importers/symbols/code_listing.hpp"
 #include "harness/results/execution.hpp"
 #include "harness/results/profile/named_profile.hpp"
-#include "harness/session/host/user_paths.hpp"
-#include "harness/session/work/planner.hpp"
+#include "harness/session/host/host.hpp"
 #include "harness/session/work/suite_models.hpp"
+#include "harness/session/work/work_items.hpp"
 #include "harness/worker/protocol/requests.hpp"
 
 namespace plumb::session {
@@ -30,7 +29,7 @@ namespace {
 constexpr std::size_t kNamedLayers = 3;
 
 /// Names a step by its layers.
-std::string name_step(const model::Graph& graph, const results::ProfiledStep& step) {
+std::string name_step(const model::Graph& graph, const results::SampledProfile::Step& step) {
   std::vector<std::string> names;
   for (const std::size_t layer : step.layers) {
     if (layer >= graph.layers.size()) {
@@ -53,26 +52,26 @@ std::string name_step(const model::Graph& graph, const results::ProfiledStep& st
 
 }  // namespace
 
-SampledModel sample_model(const worker::WorkerOptions& options,
-                          const worker::ProfileRequest& request,
-                          Seconds timeout,
-                          const std::function<bool()>& keep_running) {
+RunProfiles::Sampled sample_model(const worker::WorkerProcess::Options& options,
+                                  const worker::Profile::Request& request,
+                                  Seconds timeout,
+                                  const std::function<bool()>& keep_running) {
   const Seconds begin = steady_time();
   worker::WorkerProcess worker(options);
-  worker::ProfileRequest asked = request;
+  worker::Profile::Request asked = request;
   if (request.within) {
     asked.within = std::max(Seconds(0.0), *request.within - (steady_time() - begin));
   }
   worker::Profile taken = worker.profile(asked, request.budget + timeout, keep_running);
-  SampledModel sampled{std::move(taken.samples), {}};
+  RunProfiles::Sampled sampled{std::move(taken.samples), {}};
   for (const std::string& file : taken.code_files) {
     sampled.dumps.push_back(request.folder / file);
   }
   return sampled;
 }
 
-results::NamedProfile name_profile(const SampledModel& sampled,
-                                   const worker::WorkerOptions& options,
+results::NamedProfile name_profile(const RunProfiles::Sampled& sampled,
+                                   const worker::WorkerProcess::Options& options,
                                    const results::ExecutionMode& mode,
                                    const PlannedModel& planned) {
   importers::CodeFinder finder(sampled.samples.mappings, sampled.dumps);
@@ -81,16 +80,17 @@ results::NamedProfile name_profile(const SampledModel& sampled,
   profile.model = analysis::to_text(planned.instance, ", ");
   profile.mode = to_text(mode);
   profile.stack = options.stack.name;
-  std::transform(profile.steps.begin(),
-                 profile.steps.end(),
-                 profile.step_names.begin(),
-                 [&](const results::ProfiledStep& step) { return name_step(planned.graph, step); });
+  std::transform(
+      profile.steps.begin(),
+      profile.steps.end(),
+      profile.step_names.begin(),
+      [&](const results::SampledProfile::Step& step) { return name_step(planned.graph, step); });
   profile.listings = importers::list_hottest_code(sampled.samples, finder, profile.step_names);
   return profile;
 }
 
-results::NamedProfile profile_model(const worker::WorkerOptions& options,
-                                    const worker::ProfileRequest& request,
+results::NamedProfile profile_model(const worker::WorkerProcess::Options& options,
+                                    const worker::Profile::Request& request,
                                     Seconds timeout,
                                     const PlannedModel& planned,
                                     const std::function<bool()>& keep_running) {
@@ -180,7 +180,7 @@ void RunProfiles::profile(const Model& model, Seconds budget, Seconds end) {
   const Seconds begin = steady_time();
   const PlannedModel& planned = models_[model.index];
   const RawFolder folder("");
-  worker::ProfileRequest request;
+  worker::Profile::Request request;
   request.model = make_execute_request(context_.models, suite_.models[model.index]);
   request.model.modes = {model.mode};
   request.model.verify = false;
@@ -190,10 +190,11 @@ void RunProfiles::profile(const Model& model, Seconds budget, Seconds end) {
   request.within =
       std::clamp(end - afterwards_ - steady_time(), Seconds(0.0), worker::kMaxProfileBudget);
   const auto keep_running = [&] { return !context_.stop.load() && steady_time() < end; };
-  const SampledModel sampled = sample_model(workers_.options, request, kTimeout, keep_running);
+  const RunProfiles::Sampled sampled =
+      sample_model(workers_.options, request, kTimeout, keep_running);
   const Seconds answered = steady_time();
   Seconds executed{};
-  for (const results::ProfiledBlock& block : sampled.samples.blocks) {
+  for (const results::SampledProfile::Block& block : sampled.samples.blocks) {
     executed += block.sampled + block.unsampled;
   }
   unforeseen_ += answered - begin - executed - model.preparation;
@@ -224,10 +225,10 @@ std::string RunProfiles::try_profile(const Model& model, Seconds share, Seconds 
   }
 }
 
-ProfilingRecord RunProfiles::take(std::vector<std::size_t> chosen, Seconds allowed) {
+RunProfiles::Record RunProfiles::take(std::vector<std::size_t> chosen, Seconds allowed) {
   const Seconds begin = steady_time();
   const std::vector<Model> models = find_models(std::move(chosen));
-  ProfilingRecord record;
+  RunProfiles::Record record;
   record.models = models.size();
   record.allowed = allowed;
   std::size_t waiting = models.size();
@@ -253,15 +254,15 @@ ProfilingRecord RunProfiles::take(std::vector<std::size_t> chosen, Seconds allow
   return record;
 }
 
-worker::SampledBlocks TimedProfiles::next_request() {
+worker::ExecuteRequest::Sampling RunProfiles::Timed::next_request() {
   folder_.emplace("");
   return {kTimedRate, folder_->path()};
 }
 
-void TimedProfiles::take(std::size_t index,
-                         const results::ExecutionMode& mode,
-                         worker::Profile profile) {
-  SampledModel sampled{std::move(profile.samples), {}};
+void RunProfiles::Timed::take(std::size_t index,
+                              const results::ExecutionMode& mode,
+                              worker::Profile profile) {
+  RunProfiles::Sampled sampled{std::move(profile.samples), {}};
   for (const std::string& file : profile.code_files) {
     sampled.dumps.push_back(folder_->path() / file);
   }
@@ -272,7 +273,7 @@ void TimedProfiles::take(std::size_t index,
   }
 }
 
-ProfilingRecord TimedProfiles::store(std::size_t models) {
+RunProfiles::Record RunProfiles::Timed::store(std::size_t models) {
   std::vector<std::pair<std::size_t, results::ExecutionMode>> order;
   std::set<std::size_t> profiled;
   for (const auto& [of, profile] : profiles_) {
@@ -289,7 +290,7 @@ ProfilingRecord TimedProfiles::store(std::size_t models) {
                                 results::condense_profile(std::move(profiles_.at(of)))});
   }
   profiles_.clear();
-  ProfilingRecord record;
+  RunProfiles::Record record;
   record.models = models;
   record.profiled = profiled.size();
   if (record.profiled < models) {

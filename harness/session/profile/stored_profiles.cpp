@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/session/profile/stored_profiles.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,19 +9,22 @@
 #include <utility>
 #include <vector>
 
-#include "harness/analysis/bounds/model_instance.hpp"
+#include "harness/analysis/bounds/model_bounds.hpp"
 #include "harness/analysis/history/run_series.hpp"
 #include "harness/analysis/profile/merged_profile.hpp"
 #include "harness/base/error.hpp"
 #include "harness/results/labels/run_labels.hpp"
-#include "harness/session/stored/several_runs.hpp"
+#include "harness/session/profile/run_profiles.hpp"
+#include "harness/session/stored/named_runs.hpp"
 #include "harness/session/stored/stored_records.hpp"
 
 namespace plumb::session {
 
 using nlohmann::json;
 
-void put_profiling(store::Store& store, const results::RunId& run, const ProfilingRecord& record) {
+void put_profiling(store::Store& store,
+                   const results::RunId& run,
+                   const RunProfiles::Record& record) {
   put_run_record(store,
                  run,
                  kProfilingRecord,
@@ -36,14 +37,14 @@ void put_profiling(store::Store& store, const results::RunId& run, const Profili
                      .dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
-std::optional<ProfilingRecord> read_profiling(const store::Store& store,
-                                              const results::RunId& run) {
+std::optional<RunProfiles::Record> read_profiling(const store::Store& store,
+                                                  const results::RunId& run) {
   const auto records = store.derived(run, kProfilingRecord);
   if (records.empty()) {
     return std::nullopt;
   }
   const json payload = json::parse(records.back().payload);
-  ProfilingRecord record;
+  RunProfiles::Record record;
   payload.at("models").get_to(record.models);
   payload.at("profiled").get_to(record.profiled);
   record.spent = Seconds(payload.at("spent_seconds").get<double>());
@@ -60,7 +61,7 @@ bool is_of(const results::StoredProfile& profile, const std::string& model) {
 }
 
 [[noreturn]] void refuse_run(const store::Store& store, const results::RunId& run) {
-  const std::optional<ProfilingRecord> record = read_profiling(store, run);
+  const std::optional<RunProfiles::Record> record = read_profiling(store, run);
   throw Error(
       Error::Kind::kUser,
       fmt::format("run {} has no profile{}: `plumb run --profile-budget 30s` takes some",
@@ -112,7 +113,7 @@ results::StoredProfile read_profile(const store::Store& store,
 
 void add_profiles(const store::Store& store, analysis::RunReport& report) {
   for (results::StoredProfile& profile : store.profiles(report.run.header.id)) {
-    for (analysis::ModelReport& model : report.models) {
+    for (analysis::RunReport::Model& model : report.models) {
       if (analysis::subject_of(model.bounds.instance) == profile.subject) {
         model.profile = std::move(profile.profile);
         break;
@@ -121,9 +122,9 @@ void add_profiles(const store::Store& store, analysis::RunReport& report) {
   }
 }
 
-std::vector<analysis::DatedProfile> read_dated_profiles(const store::Store& store,
-                                                        Timestamp after) {
-  std::vector<analysis::DatedProfile> dated;
+std::vector<analysis::RunMerger::DatedProfile> read_dated_profiles(const store::Store& store,
+                                                                   Timestamp after) {
+  std::vector<analysis::RunMerger::DatedProfile> dated;
   std::size_t read = 0;
   for (const results::RunRecord& run : store.runs()) {
     if (run.state != results::RunState::kFinished || run.header.started < after ||
@@ -145,7 +146,7 @@ namespace {
 
 /// Lists the runs that may be merged, newest first.
 std::vector<results::RunRecord> find_runs(const store::Store& store,
-                                          const MergedRunsChoice& choice) {
+                                          const RunProfiles::Merged::Choice& choice) {
   std::vector<results::RunRecord> runs = find_named_runs(store, choice.runs);
   if (runs.size() > kMaxMergedRuns) {
     throw Error(
@@ -169,12 +170,13 @@ std::vector<results::RunRecord> find_runs(const store::Store& store,
 
 }  // namespace
 
-MergedRuns read_merged_runs(const store::Store& store, const MergedRunsChoice& choice) {
+RunProfiles::Merged read_merged_runs(const store::Store& store,
+                                     const RunProfiles::Merged::Choice& choice) {
   const std::vector<results::RunRecord> runs = find_runs(store, choice);
   const std::size_t most =
       std::min(choice.newest > 1 ? choice.newest : runs.size(), kMaxMergedRuns);
   analysis::RunMerger merger(most);
-  MergedRuns merged;
+  RunProfiles::Merged merged;
   std::string subject;
   std::size_t found = 0;
   for (const results::RunRecord& run : runs) {

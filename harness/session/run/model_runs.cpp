@@ -20,10 +20,10 @@
 #include "harness/rewrite/quantized_graph.hpp"
 #include "harness/session/stored/stored_records.hpp"
 #include "harness/session/work/executor.hpp"
-#include "harness/session/work/mode_requests.hpp"
-#include "harness/session/work/planner.hpp"
 #include "harness/session/work/session_context.hpp"
 #include "harness/session/work/suite_models.hpp"
+#include "harness/session/work/work_items.hpp"
+#include "harness/session/work/worker_requests.hpp"
 
 namespace plumb::session {
 namespace {
@@ -99,10 +99,10 @@ AlternatedShapes alternate(const ModelSource& source,
                            std::uint64_t seed) {
   AlternatedShapes result;
   result.row.key.text = "model:" + shapes.front().name;
-  result.times.assign(shapes.size(), analysis::ShapeTimes{{results::ShapeTurn::kFirst, {}}});
+  result.times.assign(shapes.size(), analysis::ShapeTimes{{results::SeriesName::Turn::kFirst, {}}});
   const auto order = analysis::parse_alternation_order(shapes.front().alternation->order);
   PLUMB_CHECK(order.has_value());
-  worker::AlternateRequest request;
+  worker::Alternation::Request request;
   try {
     request = make_alternate_request(source, shapes, mode);
   } catch (const Error& refusal) {
@@ -247,7 +247,8 @@ ModelRuns::ModelRuns(const SessionContext& context,
   PLUMB_CHECK(suite.models.size() == models.size());
 }
 
-std::vector<std::size_t> models_of_shard(std::span<const PlannedModel> models, const Shard& shard) {
+std::vector<std::size_t> models_of_shard(std::span<const PlannedModel> models,
+                                         const WorkSource::Shard& shard) {
   std::vector<std::size_t> chosen;
   for (std::size_t i = 0; i < models.size(); ++i) {
     // An int8 model is executed as a mode of the f32 model, from which its scales are made.
@@ -332,8 +333,8 @@ bool ModelRuns::execute_once(std::size_t index, const worker::ExecuteRequest& re
 /// Executes a model and shows its progress. Empty: the user stopped it.
 std::vector<results::Execution> ModelRuns::executed_model(std::size_t index,
                                                           const worker::ExecuteRequest& request) {
-  ProgressStage stage(context_.progress);
-  const auto show = [&](const worker::ExecuteProgress& progress) {
+  ProgressDisplay::Stage stage(context_.progress);
+  const auto show = [&](const worker::ExecuteRequest::Progress& progress) {
     constexpr double kKnown = 0.01;  // below, the model is prepared: nobody knows how long it takes
     std::optional<Seconds> left;
     if (progress.share >= kKnown) {

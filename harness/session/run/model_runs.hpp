@@ -10,15 +10,15 @@
 
 #include "harness/session/profile/run_profiles.hpp"
 #include "harness/session/work/executor.hpp"
-#include "harness/session/work/mode_requests.hpp"
-#include "harness/session/work/planner.hpp"
 #include "harness/session/work/session_context.hpp"
+#include "harness/session/work/work_items.hpp"
+#include "harness/session/work/worker_requests.hpp"
 
 namespace plumb::session {
 
 /// Lists the models of a shard that are executed, by index.
 [[nodiscard]] std::vector<std::size_t> models_of_shard(std::span<const PlannedModel> models,
-                                                       const Shard& shard);
+                                                       const WorkSource::Shard& shard);
 
 /// Models of one run, executed end to end in several restarted processes each.
 class ModelRuns {
@@ -37,7 +37,7 @@ class ModelRuns {
   void choose(std::vector<std::size_t> chosen) { mine_ = std::move(chosen); }
 
   /// Samples the models while they are timed, from now on. Keeps a reference.
-  void sample(TimedProfiles& profiles) { profiles_ = &profiles; }
+  void sample(RunProfiles::Timed& profiles) { profiles_ = &profiles; }
 
   /// Executes each model in one more worker process, unless `processes` processes of the run have
   /// timed it. Returns false if `stopped`, asked before each model, or the user ended the work.
@@ -66,7 +66,7 @@ class ModelRuns {
   std::span<const PlannedModel> models_;
   std::vector<std::size_t> mine_;  ///< indices of the chosen models
   WantedModes modes_;
-  TimedProfiles* profiles_ = nullptr;  ///< null: nothing is sampled while it is timed
+  RunProfiles::Timed* profiles_ = nullptr;  ///< null: nothing is sampled while it is timed
   std::map<std::size_t, std::vector<worker::ModeRequest>> requests_;  ///< of models executed, by
                                                                       ///< index
 };

@@ -11,12 +11,11 @@
 #include "harness/analysis/bounds/model_execution.hpp"
 #include "harness/base/error.hpp"
 #include "harness/rewrite/quantized_graph.hpp"
-#include "harness/session/mlperf/mlperf_logs.hpp"
 #include "harness/session/mlperf/mlperf_submission.hpp"
 #include "harness/session/stored/run_analysis.hpp"
 #include "harness/session/stored/stored_records.hpp"
-#include "harness/session/work/mode_requests.hpp"
 #include "harness/session/work/suite_models.hpp"
+#include "harness/session/work/worker_requests.hpp"
 
 namespace plumb::session {
 namespace {
@@ -33,11 +32,11 @@ std::int64_t maximum_batch_of(const suite::Scenario& scenario) {
 }  // namespace
 
 std::optional<loadgen::RequestedLoad> load_of(const suite::Scenario& scenario) {
-  const suite::ScenarioLimits& limits = scenario.limits;
+  const suite::Scenario::Limits& limits = scenario.limits;
   if (!limits.latency && (limits.first_token || limits.per_token)) {
     return std::nullopt;
   }
-  const suite::ScenarioSettings& settings = scenario.settings;
+  const suite::Scenario::Settings& settings = scenario.settings;
   loadgen::RequestedLoad load;
   load.scenario = loadgen::load_scenario(scenario.name);
   load.fixed_duration = settings.duration;
@@ -52,7 +51,7 @@ std::optional<loadgen::RequestedLoad> load_of(const suite::Scenario& scenario) {
   return load;
 }
 
-loadgen::BatchPolicy batches_of(const suite::Scenario& scenario) {
+loadgen::DynamicBatcher::Policy batches_of(const suite::Scenario& scenario) {
   const Seconds timeout = scenario.settings.batch_timeout.value_or(Seconds(0.0));
   return {.maximum_batch = static_cast<std::size_t>(maximum_batch_of(scenario)),
           .timeout = std::chrono::round<std::chrono::nanoseconds>(timeout),
@@ -62,7 +61,7 @@ loadgen::BatchPolicy batches_of(const suite::Scenario& scenario) {
 std::vector<std::size_t> list_buckets(const suite::Scenario& scenario) {
   const auto most = static_cast<std::size_t>(maximum_batch_of(scenario));
   std::vector<std::size_t> buckets{1};
-  if (loadgen::load_scenario(scenario.name) == loadgen::LoadScenario::kServer) {
+  if (loadgen::load_scenario(scenario.name) == loadgen::RequestedLoad::Scenario::kServer) {
     for (std::size_t bucket = 2; bucket < most; bucket *= 2) {
       buckets.push_back(bucket);
     }
@@ -107,7 +106,7 @@ struct WantedLoad {
 
 /// Options of a run with its scenarios' submission to MLPerf, if one is wanted.
 struct LoadSettings {
-  const SuiteRunOptions& options;
+  const SuiteRun::Options& options;
   std::optional<MlperfSubmission> submission = {};
 };
 
@@ -167,9 +166,10 @@ bool is_conclusive(std::span<const results::ScenarioResult> loads,
                    loadgen::ScenarioName scenario,
                    const std::string& mode) {
   return std::any_of(loads.begin(), loads.end(), [&](const results::ScenarioResult& load) {
-    const results::LoadVerdict verdict = judge_load(load);
+    const results::ScenarioResult::Verdict verdict = judge_load(load);
     return load.scenario == scenario && load.mode == mode &&
-           (verdict == results::LoadVerdict::kValid || verdict == results::LoadVerdict::kFailed);
+           (verdict == results::ScenarioResult::Verdict::kValid ||
+            verdict == results::ScenarioResult::Verdict::kFailed);
   });
 }
 
@@ -220,20 +220,22 @@ void write_files(const WantedLoad& wanted,
   if (!settings.submission) {
     return;
   }
-  const SubmittedLoad submitted{wanted.instance(), wanted.planned.graph, wanted.model.path, load};
+  const MlperfSubmission::Load submitted{
+      wanted.instance(), wanted.planned.graph, wanted.model.path, load};
   write_mlperf_submission(*settings.submission, submitted, mlperf_accuracy_file(folder));
   for (const std::string& fault : submission_faults(submitted)) {
     spdlog::warn("{}: MLPerf's submission checker will refuse it: {}", name_of(wanted), fault);
   }
 }
 
-results::ScenarioResult execute(const ModelSource& models,
-                                Executor& executor,
-                                const WantedLoad& wanted,
-                                const analysis::ResultSet& results,
-                                std::optional<Seconds> budget,
-                                const LoadSettings& settings,
-                                const std::function<void(const worker::LoadProgress&)>& report) {
+results::ScenarioResult execute(
+    const ModelSource& models,
+    Executor& executor,
+    const WantedLoad& wanted,
+    const analysis::ResultSet& results,
+    std::optional<Seconds> budget,
+    const LoadSettings& settings,
+    const std::function<void(const worker::LoadRequest::Progress&)>& report) {
   if (wanted.instance().dtype == rewrite::kInt8) {
     return refused(wanted,
                    "a scenario in 8 bits executes the f32 model in an int8 mode: use dtype f32 and "
@@ -260,7 +262,7 @@ results::ScenarioResult execute(const ModelSource& models,
   if (settings.options.accuracy || settings.submission) {
     request.accuracy_log = mlperf_accuracy_file(log_folder(wanted, settings));
   }
-  const DataSetSize size = data_set_size(
+  const MlperfSubmission::DataSetSize size = data_set_size(
       wanted.model.name, wanted.planned.graph, settings.options.performance_sample_count);
   if (!size.shortage.empty()) {
     spdlog::warn("{}: {}", name_of(wanted), size.shortage);
@@ -270,16 +272,17 @@ results::ScenarioResult execute(const ModelSource& models,
 }
 
 void log_verdict(const WantedLoad& wanted, const results::ScenarioResult& load) {
-  const results::LoadVerdict verdict = judge_load(load);
-  if (verdict == results::LoadVerdict::kValid) {
+  const results::ScenarioResult::Verdict verdict = judge_load(load);
+  if (verdict == results::ScenarioResult::Verdict::kValid) {
     return;
   }
   for (const std::string& reason : results::list_reasons(load)) {
-    spdlog::warn(
-        "{}: {}: {}",
-        name_of(wanted),
-        verdict == results::LoadVerdict::kNotExecuted ? to_text(load.outcome.kind) : "INVALID",
-        reason);
+    spdlog::warn("{}: {}: {}",
+                 name_of(wanted),
+                 verdict == results::ScenarioResult::Verdict::kNotExecuted
+                     ? to_text(load.outcome.kind)
+                     : "INVALID",
+                 reason);
   }
 }
 
@@ -291,7 +294,7 @@ bool execute_loads(const SessionContext& context,
                    const suite::ResolvedSuite& suite,
                    std::span<const PlannedModel> models,
                    std::span<const std::size_t> chosen,
-                   const SuiteRunOptions& options,
+                   const SuiteRun::Options& options,
                    const std::function<std::optional<Seconds>()>& left,
                    const std::function<bool()>& stopped) {
   LoadSettings settings{options};
@@ -324,7 +327,7 @@ bool execute_loads(const SessionContext& context,
     }
     results::ScenarioResult load;
     {
-      ProgressStage stage(context.progress);
+      ProgressDisplay::Stage stage(context.progress);
       load = execute(
           context.models,
           executor,
@@ -332,7 +335,7 @@ bool execute_loads(const SessionContext& context,
           results,
           budget,
           settings,
-          [&](const worker::LoadProgress& progress) {
+          [&](const worker::LoadRequest::Progress& progress) {
             stage.show(
                 {.done = i,
                  .total = wanted.size(),

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "harness/session/run/suite_run_setup.hpp"
+#include "harness/session/run/suite_run.hpp"
 #include "harness/session/work/executor.hpp"
 #include "harness/session/work/session_context.hpp"
 #include "harness/suite/suite.hpp"
@@ -24,7 +24,7 @@ namespace plumb::session {
 [[nodiscard]] std::vector<std::size_t> list_buckets(const suite::Scenario& scenario);
 
 /// Returns the batching policy of a scenario.
-[[nodiscard]] loadgen::BatchPolicy batches_of(const suite::Scenario& scenario);
+[[nodiscard]] loadgen::DynamicBatcher::Policy batches_of(const suite::Scenario& scenario);
 
 /// Checks every scenario of a suite before anything is measured. Throws Error{kUser} with the model
 /// and the scenario.
@@ -41,7 +41,7 @@ bool execute_loads(const SessionContext& context,
                    const suite::ResolvedSuite& suite,
                    std::span<const PlannedModel> models,
                    std::span<const std::size_t> chosen,
-                   const SuiteRunOptions& options,
+                   const SuiteRun::Options& options,
                    const std::function<std::optional<Seconds>()>& left,
                    const std::function<bool()>& stopped);
 

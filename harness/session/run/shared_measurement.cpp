@@ -11,9 +11,8 @@
 #include <thread>
 #include <utility>
 
-#include "harness/session/run/suite_run_setup.hpp"
-#include "harness/session/run/suspect_confirmation.hpp"
-#include "harness/session/work/planner.hpp"
+#include "harness/session/run/suite_run.hpp"
+#include "harness/session/work/work_items.hpp"
 #include "harness/store/store.hpp"
 #include "harness/store/store_errors.hpp"
 
@@ -25,15 +24,15 @@ constexpr std::chrono::minutes kMaxOutage{15};
 
 }  // namespace
 
-/// Returns what `ask` answers. Waits while the server is away. Throws ServerAway if that lasts too
-/// long, or the user stopped the run.
+/// Returns what `ask` answers. Waits while the server is away. Throws Store::ServerAway if that
+/// lasts too long, or the user stopped the run.
 template <typename Ask>
-auto ClaimedWork::ask(Ask&& ask) {
+auto SharedMeasurement::ClaimedWork::ask(Ask&& ask) {
   const auto start = std::chrono::steady_clock::now();
   while (true) {
     try {
       return ask(store_.shared_work());
-    } catch (const store::ServerAway&) {
+    } catch (const store::Store::ServerAway&) {
       if (stopped_() || std::chrono::steady_clock::now() - start > kMaxOutage) {
         throw;
       }
@@ -42,7 +41,7 @@ auto ClaimedWork::ask(Ask&& ask) {
   }
 }
 
-std::optional<WorkItem> ClaimedWork::next() {
+std::optional<WorkSource::Item> SharedMeasurement::ClaimedWork::next() {
   while (!stopped_()) {
     const auto claim = ask([&](store::SharedWork& work) { return work.claim(run_, kLayers); });
     std::string key;
@@ -68,9 +67,11 @@ std::optional<WorkItem> ClaimedWork::next() {
   return std::nullopt;
 }
 
-std::optional<WorkItem> ClaimedWork::wanted(const std::string& key, bool fresh) {
-  const auto found = std::find_if(
-      items_.begin(), items_.end(), [&](const WorkItem& item) { return item.key.text == key; });
+std::optional<WorkSource::Item> SharedMeasurement::ClaimedWork::wanted(const std::string& key,
+                                                                       bool fresh) {
+  const auto found = std::find_if(items_.begin(), items_.end(), [&](const WorkSource::Item& item) {
+    return item.key.text == key;
+  });
   if (found == items_.end()) {
     return std::nullopt;
   }
@@ -78,15 +79,16 @@ std::optional<WorkItem> ClaimedWork::wanted(const std::string& key, bool fresh) 
     return *found;
   }
   spdlog::info("another process left a layer unfinished; key={}", key);
-  const std::vector<WorkItem> open = without_measured({*found}, store_.measurements(run_));
+  const std::vector<WorkSource::Item> open = without_measured({*found}, store_.measurements(run_));
   return open.empty() ? std::nullopt : std::optional(open.front());
 }
 
-void ClaimedWork::offer(WorkStage stage, const std::vector<std::string>& items) {
+void SharedMeasurement::ClaimedWork::offer(SharedMeasurement::Stage stage,
+                                           const std::vector<std::string>& items) {
   ask([&](store::SharedWork& work) { work.offer(run_, stage, items); });
 }
 
-std::optional<std::string> ClaimedWork::claim(WorkStage stage) {
+std::optional<std::string> SharedMeasurement::ClaimedWork::claim(SharedMeasurement::Stage stage) {
   if (stopped_()) {
     return std::nullopt;
   }
@@ -94,35 +96,36 @@ std::optional<std::string> ClaimedWork::claim(WorkStage stage) {
   return claim ? std::optional(std::move(claim->item)) : std::nullopt;
 }
 
-std::vector<std::string> ClaimedWork::claims(WorkStage stage) {
+std::vector<std::string> SharedMeasurement::ClaimedWork::claims(SharedMeasurement::Stage stage) {
   std::vector<std::string> items;
-  for (store::WorkClaim& claim :
+  for (store::SharedWork::Claim& claim :
        ask([&](store::SharedWork& work) { return work.claims(run_, stage); })) {
     items.push_back(std::move(claim.item));
   }
   return items;
 }
 
-void ClaimedWork::note(const std::vector<std::string>& items, store::WorkProgress progress) {
+void SharedMeasurement::ClaimedWork::note(const std::vector<std::string>& items,
+                                          store::SharedWork::Progress progress) {
   ask([&](store::SharedWork& work) { work.note(run_, items, progress); });
 }
 
-std::map<int, store::WorkCount> ClaimedWork::count() {
+std::map<int, store::SharedWork::Count> SharedMeasurement::ClaimedWork::count() {
   return ask([&](store::SharedWork& work) { return work.count(run_); });
 }
 
-void ClaimedWork::wait() const {
+void SharedMeasurement::ClaimedWork::wait() const {
   std::this_thread::sleep_for(kPause);
 }
 
 SharedMeasurement::SharedMeasurement(const SessionContext& context,
-                                     const SuiteRunOptions& options,
+                                     const SuiteRun::Options& options,
                                      const suite::ResolvedSuite& suite,
                                      std::span<const PlannedModel> models,
                                      const RunSession& session,
                                      Executor& executor,
                                      const std::function<bool()>& stopped,
-                                     std::vector<WorkItem> items)
+                                     std::vector<WorkSource::Item> items)
     : context_(context),
       options_(options),
       suite_(suite),
@@ -134,7 +137,7 @@ SharedMeasurement::SharedMeasurement(const SessionContext& context,
       work_(context.store, session.id(), stopped),
       runs_(context, executor, session.id(), suite, models, {}, options.wanted) {}
 
-bool SharedMeasurement::measure(ExecutionSummary& all, const LoadRunner& run_loads) {
+bool SharedMeasurement::measure(Executor::Summary& all, const LoadRunner& run_loads) {
   work_.set_items(without_measured(items_, context_.store.measurements(session_.id())));
   while (measure_layers(all) && execute_models(run_loads)) {
     if (is_done()) {
@@ -151,14 +154,14 @@ void SharedMeasurement::prepare() {
       work_.wait();
       continue;
     }
-    const std::vector<WorkItem> items =
+    const std::vector<WorkSource::Item> items =
         reuse_rows(context_.store,
                    session_,
                    suite_,
                    without_measured(items_, context_.store.measurements(session_.id())));
     calibrate_run(context_.store, session_, suite_.reuse, executor_);
     std::vector<std::string> names;
-    for (const WorkItem& item : items) {
+    for (const WorkSource::Item& item : items) {
       names.push_back(item.key.text);
     }
     work_.offer(kLayers, names);
@@ -169,21 +172,21 @@ void SharedMeasurement::prepare() {
       }
     }
     work_.offer(kModels, names);
-    work_.note({kPreparationItem}, store::WorkProgress::kDone);
+    work_.note({kPreparationItem}, store::SharedWork::Progress::kDone);
   }
 }
 
-bool SharedMeasurement::measure_layers(ExecutionSummary& all) {
+bool SharedMeasurement::measure_layers(Executor::Summary& all) {
   std::set<std::string> left;
   while (!stopped_()) {
-    std::vector<Confirmation> unconfirmed;
+    std::vector<WorkSource::Confirmation> unconfirmed;
     const bool taken_over = !left.empty();
     if (taken_over) {
       unconfirmed = unconfirmed_of(left, 1);
     }
-    ProgressStage stage(context_.progress);
-    const ExecutionSummary summary =
-        executor_.execute(session_.id(), work_, std::move(unconfirmed), [&](const Progress& each) {
+    ProgressDisplay::Stage stage(context_.progress);
+    const Executor::Summary summary = executor_.execute(
+        session_.id(), work_, std::move(unconfirmed), [&](const ProgressDisplay::Progress& each) {
           stage.show(each);
         });
     all.measured += summary.measured;
@@ -197,7 +200,7 @@ bool SharedMeasurement::measure_layers(ExecutionSummary& all) {
       continue;
     }
     if (summary.measured > 0 || taken_over) {
-      work_.note(work_.claims(kLayers), store::WorkProgress::kMeasured);
+      work_.note(work_.claims(kLayers), store::SharedWork::Progress::kMeasured);
     }
     if (work_.count()[kLayers].open == 0) {
       return true;
@@ -213,7 +216,7 @@ bool SharedMeasurement::execute_models(const LoadRunner& run_loads) {
     if (options_.models && !runs_.execute(1, stopped_)) {
       return false;
     }
-    work_.note({*item}, store::WorkProgress::kMeasured);
+    work_.note({*item}, store::SharedWork::Progress::kMeasured);
   }
   const std::vector<std::string> keys = work_.claims(kLayers);
   const std::vector<std::string> names = work_.claims(kModels);
@@ -225,11 +228,14 @@ bool SharedMeasurement::execute_models(const LoadRunner& run_loads) {
   runs_.choose(executed(mine));
   for (std::size_t process = 1; process <= options_.processes; ++process) {
     if (options_.layers && process > 1) {
-      std::vector<Confirmation> again = unconfirmed_of({keys.begin(), keys.end()}, process);
+      std::vector<WorkSource::Confirmation> again =
+          unconfirmed_of({keys.begin(), keys.end()}, process);
       shuffle_for(session_.id(), process, again);
-      ProgressStage stage(context_.progress);
+      ProgressDisplay::Stage stage(context_.progress);
       if (!executor_.repeat(
-              session_.id(), again, stopped_, [&](const Progress& each) { stage.show(each); })) {
+              session_.id(), again, stopped_, [&](const ProgressDisplay::Progress& each) {
+                stage.show(each);
+              })) {
         return false;
       }
     }
@@ -240,24 +246,25 @@ bool SharedMeasurement::execute_models(const LoadRunner& run_loads) {
   if (stopped_() || !run_loads(mine)) {
     return false;
   }
-  work_.note(keys, store::WorkProgress::kDone);
-  work_.note(names, store::WorkProgress::kDone);
+  work_.note(keys, store::SharedWork::Progress::kDone);
+  work_.note(names, store::SharedWork::Progress::kDone);
   return true;
 }
 
 bool SharedMeasurement::is_done() {
-  const std::map<int, store::WorkCount> counts = work_.count();
+  const std::map<int, store::SharedWork::Count> counts = work_.count();
   return std::all_of(counts.begin(), counts.end(), [](const auto& stage) {
     return stage.second.done == stage.second.total();
   });
 }
 
-std::vector<Confirmation> SharedMeasurement::unconfirmed_of(const std::set<std::string>& keys,
-                                                            std::size_t processes) const {
-  std::vector<Confirmation> unconfirmed =
+std::vector<WorkSource::Confirmation> SharedMeasurement::unconfirmed_of(
+    const std::set<std::string>& keys, std::size_t processes) const {
+  std::vector<WorkSource::Confirmation> unconfirmed =
       unconfirmed_keys(context_.store, session_.id(), processes);
-  std::erase_if(unconfirmed,
-                [&](const Confirmation& each) { return !keys.contains(each.key.text); });
+  std::erase_if(unconfirmed, [&](const WorkSource::Confirmation& each) {
+    return !keys.contains(each.key.text);
+  });
   return unconfirmed;
 }
 
@@ -306,7 +313,7 @@ void SharedMeasurement::LeaseKeeper::keep() {
     lock.unlock();
     try {
       if (!connection) {
-        store::StoreAccess access;
+        store::Store::Access access;
         access.migrate = false;
         access.patience = lease_;
         connection = store::open_store(url_, access);

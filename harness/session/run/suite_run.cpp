@@ -2,479 +2,415 @@
 #include "harness/session/run/suite_run.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <chrono>
+#include <optional>
+#include <set>
+#include <system_error>
 #include <utility>
 
+#include "harness/analysis/compare/comparison_result.hpp"
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/timestamp.hpp"
-#include "harness/results/division/divided_variant.hpp"
-#include "harness/results/labels/run_labels.hpp"
 #include "harness/results/results_json.hpp"
-#include "harness/session/host/system_facts.hpp"
-#include "harness/session/host/worker_choice.hpp"
-#include "harness/session/mlperf/mlperf_logs.hpp"
-#include "harness/session/profile/run_profiles.hpp"
-#include "harness/session/run/model_runs.hpp"
-#include "harness/session/run/scenario_runs.hpp"
-#include "harness/session/run/shared_measurement.hpp"
-#include "harness/session/run/suite_run_setup.hpp"
-#include "harness/session/stored/run_session.hpp"
+#include "harness/session/host/host.hpp"
+#include "harness/session/paired/paired_rounds.hpp"
 #include "harness/session/stored/stored_comparison.hpp"
 #include "harness/session/stored/stored_records.hpp"
-#include "harness/session/work/executor.hpp"
-#include "harness/session/work/planner.hpp"
 #include "harness/session/work/suite_models.hpp"
-#include "harness/worker/protocol/requests.hpp"
+#include "harness/session/work/work_items.hpp"
+#include "harness/stacks/built/bounded_program.hpp"
+#include "harness/stacks/built/build_cache.hpp"
+#include "harness/suite/suite.hpp"
 
 namespace plumb::session {
 namespace {
 
-/// Each process that joins a run numbers its worker processes from its own number times this.
-constexpr std::int64_t kProcessesOfMember = 1'000'000;
-
-/// Describes a run before it begins, with what its worker says of itself.
-results::RunHeader describe_run(const SuiteRunOptions& options,
-                                const suite::ResolvedSuite& suite,
-                                std::span<const PlannedModel> models,
-                                const worker::Stack& stack,
-                                const results::Environment& worker) {
-  results::RunHeader header;
-  header.suite = suite.name;
-  header.resolved_suite = suite_for_store(suite, models);
-  header.suite_hash = sha256(header.resolved_suite);
-  header.backend = stack.backend;
-  header.stack = stack.name;
-  header.environment = join_environment(read_system(), worker, options.worker.threads, stack.name);
-  results::add_labels(options.labels, header.environment);
-  if (has_micro_batch(options.wanted.modes)) {
-    results::add_division_rule(options.wanted.division, header.environment);
-  }
-  if (options.profiled == ProfiledTime::kAlways) {
-    if (!header.environment.facts.contains(worker::kSamplingFact)) {
-      throw Error(Error::Kind::kUser,
-                  fmt::format("workers of the backend '{}' cannot be sampled: leave out --profile "
-                              "always",
-                              header.backend));
-    }
-    results::add_mark(results::kSampledMark, header.environment);
-  }
-  header.shard = options.shard;
-  header.command = options.command;
-  return header;
-}
-
-/// Source of all items of a list, in its order.
-class WorkList final : public WorkSource {
+/// Measurement of a gate's suspects in pairs of restarted processes, by the sequential rule.
+class PairedSuspects {
  public:
-  explicit WorkList(std::vector<WorkItem> items) : items_(std::move(items)) {}
+  /// Keeps references to all arguments.
+  PairedSuspects(const SessionContext& context,
+                 const suite::ResolvedSuite& suite,
+                 std::span<const PlannedModel> models,
+                 const analysis::PairedConfirmation::Suspects& suspects)
+      : context_(context), suite_(suite), models_(models), suspects_(suspects) {}
 
-  [[nodiscard]] const std::vector<WorkItem>& items() const override { return items_; }
-  [[nodiscard]] std::optional<WorkItem> next() override {
-    return next_ < items_.size() ? std::optional(items_[next_++]) : std::nullopt;
-  }
+  /// Measures both sides until every suspect is decided, or the rule's last look is past. It also
+  /// ends when the budget ends or the user stops. Throws Error{kEnvironment} if a worker cannot be
+  /// started.
+  [[nodiscard]] analysis::PairedConfirmation measure(PairedRounds::Side baseline,
+                                                     PairedRounds::Side candidate) const;
+
+  Seconds row_timeout{60.0};  ///< of silence from a worker
+  Seconds budget{60.0};       ///< no round begins after it
 
  private:
-  std::vector<WorkItem> items_;
-  std::size_t next_ = 0;
-};
-
-/// One run of the suite on one stack.
-class SuiteRun {
- public:
-  SuiteRun(const SessionContext& context,
-           const SuiteRunOptions& options,
-           const suite::ResolvedSuite& suite,
-           std::span<const PlannedModel> models)
-      : SuiteRun(context, options, suite, models, worker_options(options.worker)) {}
-
-  /// Runs to the end or until stopped.
-  SuiteRunOutcome execute() {
-    if (!options_.join.name.empty()) {
-      return execute_shared();
-    }
-    const Shard shard = options_.shard.empty() ? Shard{} : parse_shard(options_.shard);
-    begin();
-    const Seconds start = steady_time();
-    std::vector<WorkItem> items = wanted_items(shard);
-    const std::size_t wanted = items.size();
-    items = without_measured(std::move(items), context_.store.measurements(session_.id()));
-    items = reuse_rows(context_.store, session_, suite_, std::move(items));
-    calibrate_run(context_.store, session_, suite_.reuse, executor_);
-    const bool controlled = control_run(context_.store, session_, executor_);
-    spdlog::info("run {}: {} unique layers, {} to measure, environment {}",
-                 session_.id(),
-                 wanted,
-                 items.size(),
-                 session_.header().environment.id());
-
-    ExecutionSummary summary = measure_layers(items);
-    const auto stopped = [&] {
-      summary.budget_ended = suite_.budget && steady_time() - start >= *suite_.budget;
-      return summary.budget_ended || is_stopped();
-    };
-    ModelRuns runs(context_,
-                   executor_,
-                   session_.id(),
-                   suite_,
-                   models_,
-                   models_of_shard(models_, shard),
-                   options_.wanted);
-    std::optional<TimedProfiles> timed;
-    if (options_.profiled == ProfiledTime::kAlways) {
-      runs.sample(timed.emplace(context_, session_.id(), executor_.options().worker, models_));
-    }
-    if (summary.state == results::RunState::kFinished &&
-        !execute_end_to_end(runs, shard, start, stopped)) {
-      summary.state = results::RunState::kInterrupted;
-    }
-    if (timed) {
-      put_profiling(
-          context_.store, session_.id(), timed->store(models_of_shard(models_, shard).size()));
-    }
-    const bool all_measured = summary.state == results::RunState::kFinished || repetitions_cut_;
-    if (all_measured) {
-      take_profiles(models_of_shard(models_, shard), start);
-    }
-    if (all_measured && options_.confirmation && !context_.stop.load()) {
-      SuspectConfirmation(context_,
-                          session_,
-                          executor_,
-                          suite_,
-                          models_,
-                          *options_.confirmation,
-                          options_.processes)
-          .confirm(start, options_.worker.threads, runs);
-    }
-    if (!options_.mlperf_logs.empty()) {
-      write_training_logs(context_.store, session_.header(), models_, options_.mlperf_logs);
-    }
-    // At the beginning and the end, the controls tell how fast the machine was during the run.
-    if (controlled && !context_.stop.load()) {
-      static_cast<void>(control_run(context_.store, session_, executor_));
-    }
-    return end(summary, items.size());
-  }
-
- private:
-  SuiteRun(const SessionContext& context,
-           const SuiteRunOptions& options,
-           const suite::ResolvedSuite& suite,
-           std::span<const PlannedModel> models,
-           const worker::WorkerOptions& worker)
-      : context_(context),
-        options_(options),
-        suite_(suite),
-        models_(models),
-        session_(context.store, worker.stack),
-        executor_(context.store, executor_options(worker), context.stop) {}
-
-  [[nodiscard]] ExecutorOptions executor_options(const worker::WorkerOptions& worker) {
-    ExecutorOptions executor;
-    executor.worker = worker;
-    executor.worker.request_timeout = options_.row_timeout;
-    if (options_.join.name.empty()) {
-      executor.budget = suite_.budget;
-    }
-    executor.row_timeout = options_.row_timeout;
-    executor.before_worker_ends = session_.watcher();
-    return executor;
-  }
-
-  /// Lists the items of a shard of the suite.
-  [[nodiscard]] std::vector<WorkItem> wanted_items(const Shard& shard) const {
-    if (!options_.layers) {
-      return {};
-    }
-    std::vector<model::ListedLayer> layers = suite_.layers;
-    if (has_micro_batch(options_.wanted.modes)) {
-      const auto parts = list_batch_parts(models_, options_.wanted.division.policy);
-      layers.insert(layers.end(), parts.begin(), parts.end());
-    }
-    std::vector<PlannedModel> models =
-        models_in_other_forms(models_, options_.wanted.modes, options_.types);
-    models.insert(models.begin(), models_.begin(), models_.end());
-    return work_items(models, layers, suite_.caches, shard, suite_.selection);
-  }
-
-  [[nodiscard]] bool is_stopped() const {
-    return context_.stop.load() || !executor_.device_fault().empty();
-  }
-
-  /// Begins a new run, or resumes an unfinished one.
-  void begin() {
-    results::RunHeader header = describe_run(
-        options_, suite_, models_, executor_.options().worker.stack, executor_.describe());
-    header.started = current_time();
-    resumed_ = options_.resume && session_.resume(header);
-    if (resumed_) {
-      executor_.number_processes_after(last_process(context_.store, session_.id()));
-    } else {
-      session_.begin(std::move(header));
-    }
-    keep_exclusions();
-  }
-
-  void keep_exclusions() {
-    if (!suite_.exclusions.empty()) {
-      put_run_record(context_.store,
-                     session_.id(),
-                     results::kExclusionsRecord,
-                     suite_.name,
-                     to_json(suite_.exclusions));
-    }
-  }
-
-  /// Measures a run together with other processes, until all of it is done.
-  SuiteRunOutcome execute_shared() {
-    const std::optional<std::int64_t> member = join();
-    if (!member) {
-      spdlog::info("run {} is finished", session_.id());
-      SuiteRunOutcome outcome;
-      outcome.run = session_.id();
-      outcome.state = results::RunState::kFinished;
-      return outcome;
-    }
-    const SharedMeasurement::LeaseKeeper keeper(
-        options_.join.store_url, session_.id(), *member, options_.join.lease);
-    const Seconds start = steady_time();
-    ExecutionSummary all;
-    const std::function<bool()> stopped = [&] {
-      all.budget_ended = suite_.budget && steady_time() - start >= *suite_.budget;
-      return all.budget_ended || is_stopped();
-    };
-    std::vector<WorkItem> items = wanted_items({});
-    const std::size_t wanted = items.size();
-    SharedMeasurement shared(
-        context_, options_, suite_, models_, session_, executor_, stopped, std::move(items));
-    shared.prepare();
-    const bool controlled = !stopped() && control_run(context_.store, session_, executor_);
-    const bool whole = shared.measure(all, [&](const std::vector<std::size_t>& models) {
-      return run_loads(models, start, stopped);
-    });
-    if (whole && shared.measured_last()) {
-      take_profiles(models_of_shard(models_, {}), start);
-    }
-    if (controlled && !context_.stop.load()) {
-      static_cast<void>(control_run(context_.store, session_, executor_));
-    }
-    const bool spoilt = session_.is_spoilt(session_.id());
-    if (whole && spoilt) {
-      spdlog::error(
-          "run {} stays unfinished: the stack or the device of another process was at fault",
-          session_.id());
-    }
-    all.state = whole && !spoilt ? results::RunState::kFinished : results::RunState::kInterrupted;
-    SuiteRunOutcome outcome = end(all, wanted);
-    outcome.measured_last = outcome.state == results::RunState::kFinished && shared.measured_last();
-    return outcome;
-  }
-
-  /// Joins the run, or begins it. Absent: it is finished.
-  std::optional<std::int64_t> join() {
-    results::RunHeader header = describe_run(
-        options_, suite_, models_, executor_.options().worker.stack, executor_.describe());
-    const std::string boot = header.environment.facts.at("boot.id");
-    const std::string host = measuring_host(header.environment);
-    const std::optional<std::int64_t> member = session_.join(
-        options_.join.name, kPreparationItem, host, options_.join.lease, std::move(header));
-    if (member) {
-      executor_.number_processes_after(*member * kProcessesOfMember);
-      executor_.name_host(host);
-      put_run_record(context_.store,
-                     session_.id(),
-                     results::kHostRecord,
-                     host,
-                     nlohmann::json{{"boot", boot}}.dump());
-      keep_exclusions();
-      spdlog::info("run {}: joined as process {} on {}; others join with --join {}",
-                   session_.id(),
-                   *member,
-                   host,
-                   options_.join.name);
-    }
-    return member;
-  }
-
-  /// Ends the run. Its rows count only if neither stack nor device was at fault.
-  SuiteRunOutcome end(const ExecutionSummary& summary, std::size_t wanted) {
-    SuiteRunOutcome outcome;
-    outcome.run = session_.id();
-    outcome.device_fault = executor_.device_fault();
-    if (!outcome.device_fault.empty()) {
-      spdlog::error(
-          "{}: the measurements of run {} are not reliable, so the run stays unfinished; check the "
-          "device, then measure again",
-          outcome.device_fault,
-          session_.id());
-      session_.keep_device_fault(outcome.device_fault);
-    }
-    executor_.end_worker();
-    outcome.stack_faults = session_.stack_faults();
-    for (const std::string& fault : outcome.stack_faults) {
-      spdlog::error("{}", fault);
-    }
-    if (!outcome.stack_faults.empty()) {
-      spdlog::error(
-          "the rows of run {} come from more than one stack, so the run stays unfinished; measure "
-          "again",
-          session_.id());
-      session_.keep_stack_faults(outcome.stack_faults);
-    }
-    const bool valid = outcome.device_fault.empty() && outcome.stack_faults.empty();
-    outcome.state = valid ? summary.state : results::RunState::kInterrupted;
-    outcome.budget_ended = valid && summary.budget_ended;
-    session_.finish(outcome.state);
-    if (valid && summary.state == results::RunState::kInterrupted) {
-      spdlog::warn("{}: {} of {} layers are measured and stored; `{}` continues from here",
-                   summary.budget_ended ? "the budget ended" : "interrupted",
-                   summary.measured,
-                   wanted,
-                   options_.join.name.empty() ? "--resume" : "--join " + options_.join.name);
-    }
-    if (summary.crashes + summary.timeouts > 0) {
-      spdlog::warn("{} crashes and {} time-outs of workers are recorded in their layers' rows",
-                   summary.crashes,
-                   summary.timeouts);
-    }
-    return outcome;
-  }
-
-  ExecutionSummary measure_layers(const std::vector<WorkItem>& items) {
-    ProgressStage stage(context_.progress);
-    const auto unconfirmed =
-        resumed_ ? unconfirmed_keys(context_.store, session_.id(), 1) : std::vector<Confirmation>{};
-    WorkList list(items);
-    return executor_.execute(
-        session_.id(), list, unconfirmed, [&](const Progress& each) { stage.show(each); });
-  }
-
-  /// Executes each model end to end, and measures layers and models in further processes. Then runs
-  /// the models' scenarios. Returns false if the user, the budget or a fault of the device cut
-  /// that.
-  bool execute_end_to_end(ModelRuns& runs,
-                          const Shard& shard,
-                          Seconds start,
-                          const std::function<bool()>& stopped) {
-    if (options_.models && !runs.execute(1, stopped)) {
-      return false;
-    }
-    // Layers and models take turns, so that both are spread over the whole run.
-    for (std::size_t process = 2; process <= options_.processes; ++process) {
-      if ((options_.layers && !repeat_layers(process, stopped)) ||
-          (options_.models && !runs.execute(process, stopped))) {
-        repetitions_cut_ = !is_stopped();
-        if (repetitions_cut_) {
-          spdlog::warn(
-              "the budget ended in process {} of {}: intervals are wider, and a gate may "
-              "lack evidence",
-              process,
-              options_.processes);
-        }
-        return false;
-      }
-    }
-    return run_loads(loads_of_shard(shard), start, stopped);
-  }
-
-  /// Profiles models, by index, in a pass that takes a small part of the run's time.
-  void take_profiles(std::vector<std::size_t> chosen, Seconds start) {
-    if (!options_.models || options_.profiled != ProfiledTime::kPass || is_stopped()) {
-      return;
-    }
-    ProfilingRecord record;
-    if (session_.header().environment.facts.contains(worker::kSamplingFact)) {
-      executor_.end_worker();
-      const Seconds elapsed = steady_time() - start;
-      record = RunProfiles(context_,
-                           session_.id(),
-                           {executor_.options().worker, executor_.longest_start()},
-                           suite_,
-                           models_,
-                           options_.wanted)
-                   .take(std::move(chosen), options_.profile_budget.value_or(kPassShare * elapsed));
-      spdlog::info("profiles: {} of {} models, in {:.1f} s of {:.0f} s{}",
-                   record.profiled,
-                   record.models,
-                   record.spent.count(),
-                   (steady_time() - start).count(),
-                   record.reason.empty() ? "" : ": " + record.reason);
-    } else {
-      record.models = chosen.size();
-      record.reason = fmt::format("unsupported: workers of the backend '{}' cannot be sampled",
-                                  session_.header().backend);
-    }
-    put_profiling(context_.store, session_.id(), record);
-  }
-
-  /// Lists the models of a shard by index.
-  [[nodiscard]] std::vector<std::size_t> loads_of_shard(const Shard& shard) const {
-    std::vector<std::size_t> chosen;
-    for (std::size_t i = shard.index - 1; i < models_.size(); i += shard.count) {
-      chosen.push_back(i);
-    }
-    return chosen;
-  }
-
-  /// Runs the scenarios of some models. Returns false if `stopped` or the user ended that.
-  bool run_loads(const std::vector<std::size_t>& chosen,
-                 Seconds start,
-                 const std::function<bool()>& stopped) {
-    if (!options_.loads) {
-      return true;
-    }
-    const auto left = [this, start]() -> std::optional<Seconds> {
-      if (!suite_.budget) {
-        return std::nullopt;
-      }
-      return std::max(*suite_.budget - (steady_time() - start), Seconds(0.0));
-    };
-    return execute_loads(
-        context_, executor_, session_.header(), suite_, models_, chosen, options_, left, stopped);
-  }
-
-  /// Measures in one more fresh process what fewer than `processes` of them have confirmed. Returns
-  /// false if stopped.
-  bool repeat_layers(std::size_t processes, const std::function<bool()>& stopped) {
-    std::vector<Confirmation> keys = unconfirmed_keys(context_.store, session_.id(), processes);
-    shuffle_for(session_.id(), processes, keys);
-    ProgressStage stage(context_.progress);
-    return executor_.repeat(
-        session_.id(), keys, stopped, [&](const Progress& each) { stage.show(each); });
-  }
+  [[nodiscard]] PairedRounds::Work work() const;
 
   const SessionContext& context_;
-  const SuiteRunOptions& options_;
   const suite::ResolvedSuite& suite_;
   std::span<const PlannedModel> models_;
-  RunSession session_;  // before the executor, whose workers it watches
-  Executor executor_;
-  bool resumed_ = false;
-  bool repetitions_cut_ = false;  ///< by the budget, after everything was measured once
+  const analysis::PairedConfirmation::Suspects& suspects_;
 };
+
+// The run that raised the suspicion has screened already. So four pairs are enough for a look at
+// the direction.
+const analysis::SequentialRule::Design kDesign{{4, 8, 12}, 0.5};
+// A metric is equivalent early only if that is clear: an undecided 3 % goes on to the last look.
+constexpr double kModelMargin = 0.03;
+constexpr double kLayerMargin = 0.05;
+// A neighbour who comes during the controls alone must not cost one of the few rounds.
+constexpr double kControlDrift = 0.5;
+constexpr double kLevel = 0.01;  // of q, over the suspects of one kind
+constexpr measure::SamplingPlan kModelSampling{.warm_up_at_most = Seconds(0.02),
+                                               .budget = Seconds(0.05)};
+
+analysis::RoundComparison::Limits limits_of_suspects() {
+  analysis::RoundComparison::Limits limits;
+  limits.control_drift = kControlDrift;
+  limits.models.change.level = kLevel;
+  limits.models.change.margin = kModelMargin;
+  limits.layers.change.level = kLevel;
+  limits.layers.change.margin = kLayerMargin;
+  return limits;
+}
+
+/// Returns whether the stack of a stored run still is what it was. It is if a worker started on it
+/// now, on this or an equal device, has the same files, settings and machine (is_same_software()).
+/// Logs why not.
+bool is_at_hand(const results::RunHeader& run, int threads, const std::string& device) {
+  std::string why = "it differs from what the baseline was measured with";
+  try {
+    const results::Environment here = join_environment(
+        read_system(),
+        worker::WorkerProcess(worker_options({run.stack, threads, device})).describe(),
+        threads,
+        run.stack);
+    if (analysis::is_same_software(run.environment, here)) {
+      return true;
+    }
+  } catch (const Error& error) {
+    why = error.what();
+  } catch (const worker::WorkerDied& death) {
+    why = death.outcome().reason;
+  }
+  spdlog::info(
+      "the baseline's stack '{}' is not available: {}; fresh processes are compared with the "
+      "stored baseline",
+      run.stack,
+      why);
+  return false;
+}
+
+PairedRounds::Work PairedSuspects::work() const {
+  PairedRounds::Work work;
+  work.layers.assign(suspects_.layers.begin(), suspects_.layers.end());
+  for (std::size_t i = 0; i < models_.size(); ++i) {
+    std::string subject = analysis::subject_of(models_[i].instance);
+    std::vector<worker::ModeRequest> modes;
+    for (const auto& [model, mode] : suspects_.models) {
+      if (model == subject) {
+        modes.push_back({results::execution_mode_from(mode), {}, {}});
+      }
+    }
+    if (!modes.empty()) {
+      worker::ExecuteRequest request = make_execute_request(context_.models, suite_.models[i]);
+      request.modes = std::move(modes);
+      request.profile = false;
+      request.sampling = kModelSampling;
+      work.models.push_back({std::move(subject), std::move(request)});
+    }
+  }
+  return work;
+}
+
+analysis::PairedConfirmation PairedSuspects::measure(PairedRounds::Side baseline,
+                                                     PairedRounds::Side candidate) const {
+  PairedRounds rounds(
+      context_.store, std::move(baseline), std::move(candidate), row_timeout, context_.stop);
+  ProgressDisplay::Stage stage(context_.progress);
+  const analysis::SequentialRule rule(kDesign);
+  std::set<results::ModelMode> cleared;
+  PairedRounds::Sequence::Judge judge{
+      rule.looks(), [&](std::span<const results::PairedRound> measured) {
+        analysis::RoundComparison comparison =
+            analysis::compare_rounds(measured, rule, limits_of_suspects());
+        if (comparison.valid == analysis::kGlancePairs) {
+          cleared = analysis::cleared_at_glance(suspects_, comparison);
+        }
+        for (const results::ModelMode& mode : cleared) {
+          comparison.open_models.erase(mode);
+        }
+        return comparison;
+      }};
+  judge.looks.insert(judge.looks.begin(), analysis::kGlancePairs);
+  PairedRounds::Sequence measured = measure_in_sequence(
+      rounds, work(), judge, budget, [&](const ProgressDisplay::Progress& progress) {
+        stage.show(progress);
+      });
+  for (analysis::RoundComparison::Metric& metric : measured.comparison.models) {
+    if (cleared.contains({metric.subject, metric.mode})) {
+      metric.decided_at = analysis::kGlancePairs;
+    }
+  }
+  analysis::PairedConfirmation confirmation;
+  confirmation.rounds = measured.rounds.size();
+  confirmation.valid = measured.comparison.valid;
+  confirmation.drifted = measured.comparison.drift.moved;
+  for (std::vector<analysis::RoundComparison::Metric>* const family :
+       {&measured.comparison.models, &measured.comparison.layers}) {
+    std::move(family->begin(), family->end(), std::back_inserter(confirmation.metrics));
+  }
+  return confirmation;
+}
+
+constexpr Seconds kMinConfirmation{45.0};
+constexpr double kConfirmationShare = 0.25;  // of a run's time
+constexpr std::size_t kMinFreshProcesses = 3;
 
 }  // namespace
 
-void refuse_unlike(const results::RunRecord& baseline,
-                   std::span<const std::string> varied,
-                   const SuiteRunOptions& options,
-                   const suite::ResolvedSuite& suite,
-                   std::span<const PlannedModel> models) {
-  const worker::WorkerOptions worker = worker_options(options.worker);
-  results::RunRecord candidate;
-  candidate.header =
-      describe_run(options, suite, models, worker.stack, worker::WorkerProcess(worker).describe());
-  check_alike(baseline, candidate, varied);
+std::vector<WorkSource::Confirmation> unconfirmed_keys(const store::Store& store,
+                                                       const results::RunId& run,
+                                                       std::size_t processes) {
+  std::vector<results::StoredMeasurement> rows = store.measurements(run);
+  std::erase_if(rows, [](const results::StoredMeasurement& row) { return row.reused; });
+  WorkSource::Confirmation::Rule rule = Executor::Options().confirmation;
+  rule.processes = processes;
+  return confirmations(rows, rule);
 }
 
-SuiteRunOutcome run_suite(const SessionContext& context,
-                          const SuiteRunOptions& options,
-                          const suite::ResolvedSuite& suite,
-                          std::span<const PlannedModel> models) {
-  return SuiteRun(context, options, suite, models).execute();
+std::int64_t last_process(const store::Store& store, const results::RunId& run) {
+  std::int64_t last = 0;
+  for (const results::StoredMeasurement& row : store.measurements(run)) {
+    last = std::max(last, row.reused ? 0 : row.measurement.process);
+  }
+  for (const char* const kind : {results::kExecutionRecord, results::kAlternationRecord}) {
+    for (const results::DerivedRecord& record : store.derived(run, kind)) {
+      last = std::max(last, results::execution_from_json(record.payload).row.process);
+    }
+  }
+  return last;
+}
+
+void SuiteRun::SuspectConfirmation::confirm(Seconds start, int threads, ModelRuns& runs) {
+  if (!confirm_in_pairs(start, threads)) {
+    confirm_alone(start, runs);
+  }
+}
+
+/// Finds what the run must confirm. Empty if the runs are unlike, which their comparison reports.
+analysis::PairedConfirmation::Suspects SuiteRun::SuspectConfirmation::suspects(
+    analysis::PairedConfirmation::Suspects::Rule rule) const {
+  try {
+    return stored_suspects(
+        {context_.store, context_.models}, plan_.baseline, session_.id(), plan_.varied, rule);
+  } catch (const Error& error) {
+    if (error.kind() != Error::Kind::kRefused) {
+      throw;
+    }
+    return {};
+  }
+}
+
+/// Measures suspects in pairs with the baseline's stack. Returns false if that is not at hand. No
+/// pair begins after a quarter of the run's time, or kMinConfirmation if that is longer.
+bool SuiteRun::SuspectConfirmation::confirm_in_pairs(Seconds start, int threads) {
+  const results::RunHeader before = context_.store.find_run(plan_.baseline).header;
+  const std::string& device = executor_.options().worker.setup.device;
+  if (!is_at_hand(before, threads, device)) {
+    return false;
+  }
+  const analysis::PairedConfirmation::Suspects slower =
+      suspects(analysis::PairedConfirmation::Suspects::Rule::kSlower);
+  if (slower.empty()) {
+    return true;
+  }
+  spdlog::info("{} may be slower: {} models and {} layers are measured in pairs with {}",
+               slower.series.size(),
+               slower.subjects().size(),
+               slower.layers.size(),
+               before.stack);
+  executor_.end_worker();
+  PairedSuspects pairs(context_, suite_, models_, slower);
+  pairs.row_timeout = executor_.options().row_timeout;
+  pairs.budget = std::max(kMinConfirmation, kConfirmationShare * (steady_time() - start));
+  PairedRounds::Side candidate{executor_.options().worker, {}, session_.watcher()};
+  PairedRounds::Side reference{worker_options({before.stack, threads, device}), {}};
+  reference.worker.pace = candidate.worker.pace;  // they run on one host
+  analysis::PairedConfirmation confirmation =
+      pairs.measure(std::move(reference), std::move(candidate));
+  if (!context_.stop.load()) {
+    put_confirmation(context_.store,
+                     plan_.baseline,
+                     session_.id(),
+                     {.suspects = slower, .pairs = std::move(confirmation)});
+  }
+  return true;
+}
+
+/// Measures suspects in fresh processes, which are compared with the stored baseline. After three
+/// of them, none begins once a quarter of the run's time is used.
+void SuiteRun::SuspectConfirmation::confirm_alone(Seconds start, ModelRuns& runs) {
+  const analysis::PairedConfirmation::Suspects regressed =
+      suspects(analysis::PairedConfirmation::Suspects::Rule::kRegressed);
+  if (regressed.empty()) {
+    return;
+  }
+  spdlog::info(
+      "{} look regressed: {} models and {} layers are measured again before this is reported",
+      regressed.series.size(),
+      regressed.subjects().size(),
+      regressed.layers.size());
+  const Seconds end = steady_time() + kConfirmationShare * (steady_time() - start);
+  const auto stopped = [&] { return context_.stop.load() || !executor_.device_fault().empty(); };
+  const std::int64_t last = last_process(context_.store, session_.id());
+  // More processes than there will be: no key counts as confirmed yet.
+  std::vector<WorkSource::Confirmation> keys =
+      unconfirmed_keys(context_.store, session_.id(), processes_ + plan_.processes + 1);
+  std::erase_if(keys, [&](const WorkSource::Confirmation& key) {
+    return !regressed.layers.contains(key.key);
+  });
+  for (std::size_t round = 1;
+       round <= plan_.processes && (round <= kMinFreshProcesses || steady_time() < end);
+       ++round) {
+    const std::size_t number = processes_ + round;
+    shuffle_for(session_.id(), number, keys);
+    ProgressDisplay::Stage stage(context_.progress);
+    if (!executor_.repeat(session_.id(),
+                          keys,
+                          stopped,
+                          [&](const ProgressDisplay::Progress& each) { stage.show(each); }) ||
+        !runs.execute_again(regressed.subjects(), number, stopped)) {
+      return;
+    }
+  }
+  put_confirmation(context_.store,
+                   plan_.baseline,
+                   session_.id(),
+                   {.suspects = regressed, .after_process = last, .pairs = {}});
+}
+
+namespace {
+
+std::optional<Timestamp> oldest_reusable(const suite::ResolvedSuite::Reuse& policy) {
+  if (policy.kind == suite::ResolvedSuite::Reuse::Kind::kMaxAge) {
+    return current_time() - std::chrono::duration_cast<std::chrono::microseconds>(policy.max_age);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<WorkSource::Item> reuse_rows(store::Store& store,
+                                         const RunSession& session,
+                                         const suite::ResolvedSuite& suite,
+                                         std::vector<WorkSource::Item> items) {
+  if (suite.reuse.kind == suite::ResolvedSuite::Reuse::Kind::kNever) {
+    return items;
+  }
+  for (const results::CacheMode cache : suite.caches) {
+    std::vector<model::LayerKey> keys;
+    for (const WorkSource::Item& item : items) {
+      if (std::find(item.caches.begin(), item.caches.end(), cache) != item.caches.end()) {
+        keys.push_back(item.key);
+      }
+    }
+    const std::vector<results::StoredMeasurement> found = store.reusable(
+        session.header().environment.id(), keys, cache, oldest_reusable(suite.reuse));
+    std::vector<results::RowId> rows(found.size());
+    std::transform(
+        found.begin(), found.end(), rows.begin(), [](const results::StoredMeasurement& row) {
+          return row.row;
+        });
+    store.link_reused(session.id(), rows);
+    items = without_measured(std::move(items), found);
+  }
+  return items;
+}
+
+void calibrate_run(store::Store& store,
+                   const RunSession& session,
+                   const suite::ResolvedSuite::Reuse& reuse,
+                   Executor& executor) {
+  const std::string environment = session.header().environment.id();
+  const auto known = store.latest_calibration(environment);
+  const bool may_stand = reuse.kind == suite::ResolvedSuite::Reuse::Kind::kAlways ||
+                         (reuse.kind == suite::ResolvedSuite::Reuse::Kind::kMaxAge && known &&
+                          known->computed >= *oldest_reusable(reuse));
+  if (known && (may_stand || known->run == session.id())) {
+    return;
+  }
+  spdlog::info("calibrating: arithmetic peak and memory bandwidth");
+  put_run_record(
+      store, session.id(), results::kCalibrationRecord, environment, to_json(executor.calibrate()));
+}
+
+bool control_run(store::Store& store, const RunSession& session, Executor& executor) {
+  std::optional<results::Controls> controls = executor.measure_controls();
+  if (controls) {
+    controls->host = measuring_host(session.header().environment);
+    put_run_record(store,
+                   session.id(),
+                   results::kControlsRecord,
+                   session.header().environment.facts.at("boot.id"),
+                   to_json(*controls));
+  }
+  return controls.has_value();
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Returns where the log of a command is kept: the last one of each command and folder.
+fs::path log_of(const std::string& command, const fs::path& folder) {
+  const fs::path logs = cache_folder() / "build-logs";
+  std::error_code ignored;
+  fs::create_directories(logs, ignored);
+  return fs::absolute(logs) / (sha256(folder.string() + '\n' + command).substr(0, 24) + ".log");
+}
+
+}  // namespace
+
+std::optional<SuiteRun::Options::BuiltStack> build_stack(const stacks::BuildCache::Recipe& recipe,
+                                                         const std::atomic<bool>& stop,
+                                                         ProgressDisplay& display) {
+  const std::string& command = recipe.command;
+  const fs::path folder = fs::absolute(recipe.stack_folder).lexically_normal();
+  const fs::path log = log_of(command, fs::current_path());
+  ProgressDisplay::Stage stage(display);
+  const stacks::ProgramEnd end = stacks::run_build(
+      command, fs::current_path(), recipe.time_limit, log, stop, [&](Seconds elapsed) {
+        stage.show({.done = 0,
+                    .total = 1,
+                    .unit = "builds",
+                    .current = command,
+                    .elapsed = elapsed,
+                    .left = std::nullopt});
+      });
+  if (end.stopped) {
+    return std::nullopt;
+  }
+  if (!end.problem.empty()) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("the build command '{}' {}; its log '{}' ends: {}",
+                            command,
+                            end.problem,
+                            log.string(),
+                            fmt::join(end.tail, " | ")));
+  }
+  SuiteRun::Options::BuiltStack built;
+  built.stack = worker_options({folder.string()}).stack.name;
+  if (const std::optional<std::string> commit = stacks::commit_of_folder(built.stack)) {
+    built.labels.emplace("commit", *commit);
+  }
+  return built;
 }
 
 }  // namespace plumb::session

@@ -7,8 +7,8 @@
 
 #include "harness/base/encoding.hpp"
 #include "harness/model/key/layer_spec.hpp"
-#include "harness/results/division/divided_variant.hpp"
 #include "harness/results/execution.hpp"
+#include "harness/results/labels/variant_id.hpp"
 #include "harness/results/series/series_name.hpp"
 
 namespace plumb::session {
@@ -73,12 +73,13 @@ std::string device_option(const results::RunHeader& run) {
 
 std::string division_options(const results::RunHeader& run, std::string_view mode) {
   constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
-  const std::optional<results::DivisionRule> rule = results::division_rule_of(run.environment);
+  const std::optional<results::VariantId::DivisionRule> rule =
+      results::division_rule_of(run.environment);
   if (!rule || !results::execution_mode_from(mode).micro_batch) {
     return "";
   }
   const std::int64_t cap = rule->workspace_cap.value;
-  const std::string policy = rule->policy == results::DivisionRule{}.policy
+  const std::string policy = rule->policy == results::VariantId::DivisionRule{}.policy
                                  ? ""
                                  : fmt::format(" --micro-batch-policy {}", to_text(rule->policy));
   return (cap % kMebibyte == 0 ? fmt::format(" --workspace-cap {}MiB", cap / kMebibyte)
@@ -115,21 +116,21 @@ std::string enabling_command(const results::RunHeader& run,
 std::string repeating_command(const results::RunHeader& run, const std::string& series) {
   const results::SeriesName name = results::parse_series(series);
   switch (name.kind) {
-    case results::SeriesKind::kLayer:
-    case results::SeriesKind::kCapability:
-    case results::SeriesKind::kLayerAccuracy:
+    case results::SeriesName::Kind::kLayer:
+    case results::SeriesName::Kind::kCapability:
+    case results::SeriesName::Kind::kLayerAccuracy:
       return !model::is_layer_key(name.subject)
                  ? std::string()
                  : "plumb layer " + shell_quoted(name.subject) +
                        (run.stack == "default" ? "" : " --stack " + shell_word(run.stack)) +
                        threads_option(run, "plain") + device_option(run);
-    case results::SeriesKind::kOther:
+    case results::SeriesName::Kind::kOther:
       return "";
-    case results::SeriesKind::kEndToEnd:
-    case results::SeriesKind::kAccuracy:
-    case results::SeriesKind::kLoad:
-    case results::SeriesKind::kAlternation:
-    case results::SeriesKind::kBound:
+    case results::SeriesName::Kind::kEndToEnd:
+    case results::SeriesName::Kind::kAccuracy:
+    case results::SeriesName::Kind::kLoad:
+    case results::SeriesName::Kind::kAlternation:
+    case results::SeriesName::Kind::kBound:
       break;
   }
   const std::optional<analysis::ModelInstance> instance = analysis::parse_subject(name.subject);

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "harness/analysis/bounds/model_instance.hpp"
+#include "harness/analysis/bounds/model_bounds.hpp"
 #include "harness/results/run.hpp"
 
 namespace plumb::session {

@@ -10,19 +10,18 @@
 #include <string>
 #include <utility>
 
-#include "harness/analysis/bounds/host_agreement.hpp"
+#include "harness/analysis/bounds/model_bounds.hpp"
 #include "harness/analysis/bounds/model_execution.hpp"
-#include "harness/analysis/compare/run_times.hpp"
+#include "harness/analysis/history/run_series.hpp"
 #include "harness/analysis/report/run_json.hpp"
-#include "harness/analysis/whatif/realised_saving.hpp"
+#include "harness/analysis/whatif/what_if.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/parsed_text.hpp"
-#include "harness/results/division/divided_variant.hpp"
+#include "harness/results/labels/variant_id.hpp"
 #include "harness/results/results_json.hpp"
 #include "harness/results/run.hpp"
 #include "harness/results/trace/executed_trace.hpp"
 #include "harness/session/stored/enabling_command.hpp"
-#include "harness/session/stored/stored_noise.hpp"
 #include "harness/session/stored/stored_records.hpp"
 #include "harness/session/work/suite_models.hpp"
 
@@ -43,10 +42,10 @@ results::Facts without_threads(results::Facts identity) {
 
 }  // namespace
 
-analysis::ThreadScaling read_scaling(const store::Store& store,
-                                     const results::RunHeader& run,
-                                     std::span<const model::LayerKey> keys) {
-  analysis::ThreadScaling scaling(threads_of(run.environment.identity).value_or(1));
+analysis::CoSchedule::Scaling read_scaling(const store::Store& store,
+                                           const results::RunHeader& run,
+                                           std::span<const model::LayerKey> keys) {
+  analysis::CoSchedule::Scaling scaling(threads_of(run.environment.identity).value_or(1));
   if (scaling.processors() < 2 || results::is_gpu(run.environment)) {
     return scaling;
   }
@@ -98,10 +97,10 @@ std::vector<model::LayerKey> list_hot_keys(const analysis::ResultSet& results) {
 /// Adds the estimates of steps that share the processors, as far as times with fewer threads are
 /// known.
 void add_schedules(const analysis::ResultSet& results,
-                   const analysis::ThreadScaling& scaling,
-                   analysis::ModelReport& model) {
-  for (const analysis::PartitionMode mode :
-       {analysis::PartitionMode::kFusion, analysis::PartitionMode::kPlain}) {
+                   const analysis::CoSchedule::Scaling& scaling,
+                   analysis::RunReport::Model& model) {
+  for (const analysis::ModelPartition::Mode mode :
+       {analysis::ModelPartition::Mode::kFusion, analysis::ModelPartition::Mode::kPlain}) {
     if (auto schedule = analysis::co_schedule(model.graph, results, scaling, mode)) {
       model.bounds.bounds.push_back(schedule->occupancy);
       model.bounds.bounds.push_back(schedule->schedule);
@@ -115,7 +114,7 @@ analysis::ResultSet read_padded_layers(const store::Store& store,
                                        const results::RunHeader& run,
                                        const analysis::ModelLimits& limits) {
   std::set<model::LayerKey> keys;
-  for (const analysis::StepLimit& step : limits.steps) {
+  for (const analysis::ModelLimits::Step& step : limits.steps) {
     if (!step.padded.text.empty()) {
       keys.insert(step.padded);
     }
@@ -156,9 +155,9 @@ std::vector<model::ListedLayer> list_single_layers(const results::RunRecord& run
 }
 
 /// Prices the steps of training of a run whose memory is capped.
-std::vector<analysis::TrainedBatch> price_batches(std::span<const PlannedModel> models,
-                                                  const analysis::ResultSet& results) {
-  std::vector<analysis::TrainedBatch> batches;
+std::vector<analysis::WhatIfInput::TrainedBatch> price_batches(std::span<const PlannedModel> models,
+                                                               const analysis::ResultSet& results) {
+  std::vector<analysis::WhatIfInput::TrainedBatch> batches;
   for (const PlannedModel& model : models) {
     if (auto batch = analysis::price_trained_batch(model.instance, model.graph, results)) {
       batches.push_back(std::move(*batch));
@@ -198,7 +197,7 @@ std::set<std::string> hosts_of(const analysis::ModelBounds& model,
 
 std::vector<analysis::ModelResults> summarize_models(const analysis::RunReport& report) {
   std::vector<analysis::ModelResults> models;
-  for (const analysis::ModelReport& model : report.models) {
+  for (const analysis::RunReport::Model& model : report.models) {
     models.push_back(analysis::summarize_results(model.bounds, model.whatifs));
   }
   return models;
@@ -230,13 +229,13 @@ std::map<std::string, std::vector<results::ScenarioResult>> read_loads(const sto
   return loads;
 }
 
-analysis::RunReport analyze_run(const Archive& archive,
+analysis::RunReport analyze_run(const SessionContext::Archive& archive,
                                 const results::RunRecord& run,
                                 const std::vector<std::string>& only) {
   return analyze_run(archive, run, only, read_results(archive.store, run.header.id));
 }
 
-analysis::RunReport analyze_run(const Archive& archive,
+analysis::RunReport analyze_run(const SessionContext::Archive& archive,
                                 const results::RunRecord& run,
                                 const std::vector<std::string>& only,
                                 RunResults run_results) {
@@ -248,7 +247,7 @@ analysis::RunReport analyze_run(const Archive& archive,
     report.calibration = results::calibration_from_json(record->payload);
   }
   analysis::ResultSet results(std::move(run_results.rows), report.calibration);
-  const analysis::ThreadScaling scaling =
+  const analysis::CoSchedule::Scaling scaling =
       read_scaling(archive.store, run.header, list_hot_keys(results));
   const std::map<analysis::ModelInstance, std::vector<loadgen::ScenarioName>> wanted =
       scenarios_of_run(run);
@@ -256,13 +255,14 @@ analysis::RunReport analyze_run(const Archive& archive,
   std::map<std::string, std::vector<results::ScenarioResult>> loads =
       read_loads(archive.store, run.header.id);
   StoredModels stored = read_stored_models(archive.models, run);
-  const std::vector<analysis::TrainedBatch> batches = price_batches(stored.planned, results);
+  const std::vector<analysis::WhatIfInput::TrainedBatch> batches =
+      price_batches(stored.planned, results);
   for (std::size_t i = 0; i < stored.planned.size(); ++i) {
     PlannedModel& model = stored.planned[i];
     if (!only.empty() && std::find(only.begin(), only.end(), model.instance.model) == only.end()) {
       continue;
     }
-    analysis::ModelReport entry;
+    analysis::RunReport::Model entry;
     entry.note = std::move(stored.named[i].note);
     entry.graph = std::move(model.graph);
     entry.bounds = analysis::compute_bounds(model.instance, entry.graph, results);
@@ -287,8 +287,8 @@ analysis::RunReport analyze_run(const Archive& archive,
         hosts,
         entry.bounds);
     analysis::WhatIfInput input{model.instance, entry.graph, results, &scaling};
-    input.division =
-        results::division_rule_of(run.header.environment).value_or(results::DivisionRule{});
+    input.division = results::division_rule_of(run.header.environment)
+                         .value_or(results::VariantId::DivisionRule{});
     input.batches = batches;
     input.padded = &padded;
     input.on_device = results::is_gpu(run.header.environment);
@@ -327,7 +327,7 @@ analysis::RunReport analyze_run(const Archive& archive,
 
 void store_analysis(store::Store& store, const analysis::RunReport& report) {
   std::vector<results::DerivedRecord> records;
-  for (const analysis::ModelReport& model : report.models) {
+  for (const analysis::RunReport::Model& model : report.models) {
     analysis::RunReport one;
     one.run = report.run;
     one.now = report.now;

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "harness/analysis/bounds/host_agreement.hpp"
+#include "harness/analysis/bounds/model_bounds.hpp"
 #include "harness/analysis/coschedule/co_schedule.hpp"
 #include "harness/analysis/matrix/model_results.hpp"
-#include "harness/analysis/report/run_report.hpp"
+#include "harness/analysis/report/reports.hpp"
 #include "harness/session/work/session_context.hpp"
 #include "harness/store/store.hpp"
 
@@ -19,9 +19,9 @@ namespace plumb::session {
 /// Reads the newest times of keys with fewer threads than a run has. They come from runs whose
 /// environments equal the run's but for `threads`. None for a run on a GPU, which its layers do not
 /// share by threads.
-[[nodiscard]] analysis::ThreadScaling read_scaling(const store::Store& store,
-                                                   const results::RunHeader& run,
-                                                   std::span<const model::LayerKey> keys);
+[[nodiscard]] analysis::CoSchedule::Scaling read_scaling(const store::Store& store,
+                                                         const results::RunHeader& run,
+                                                         std::span<const model::LayerKey> keys);
 
 /// A run's rows and executions, those among other shapes too. What was measured on a slowed-down
 /// host is marked as disturbed.
@@ -42,11 +42,11 @@ struct RunResults {
 
 /// Analyses a stored run: bounds and what-ifs of each model. `only` names some models; empty: all.
 /// Throws Error{kUser} if the run has none of them.
-[[nodiscard]] analysis::RunReport analyze_run(const Archive& archive,
+[[nodiscard]] analysis::RunReport analyze_run(const SessionContext::Archive& archive,
                                               const results::RunRecord& run,
                                               const std::vector<std::string>& only,
                                               RunResults run_results);
-[[nodiscard]] analysis::RunReport analyze_run(const Archive& archive,
+[[nodiscard]] analysis::RunReport analyze_run(const SessionContext::Archive& archive,
                                               const results::RunRecord& run,
                                               const std::vector<std::string>& only);
 

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "harness/analysis/compare/environment_difference.hpp"
+#include "harness/analysis/compare/comparison_result.hpp"
 #include "harness/base/digest.hpp"
 #include "harness/base/encoding.hpp"
 #include "harness/base/error.hpp"
@@ -59,7 +59,7 @@ void require_equal(const results::RunHeader& run, const results::RunHeader& own)
 
 namespace fs = std::filesystem;
 
-void StackWatch::look(int pid) {
+void RunSession::StackWatch::look(int pid) {
   for (const stacks::MappedLibrary& library : stacks::mapped_libraries(pid, stack_)) {
     if (!library.of_stack) {
       continue;
@@ -82,7 +82,7 @@ void StackWatch::look(int pid) {
   }
 }
 
-std::vector<std::string> StackWatch::faults() const {
+std::vector<std::string> RunSession::StackWatch::faults() const {
   std::vector<std::string> result = faults_;
   for (const auto& [path, digest] : digests_) {
     std::error_code gone;

@@ -14,15 +14,13 @@
 #include "harness/analysis/compare/rounds/round_comparison.hpp"
 #include "harness/analysis/history/run_series.hpp"
 #include "harness/analysis/profile/explained_metrics.hpp"
-#include "harness/analysis/profile/profiling_choice.hpp"
-#include "harness/analysis/report/comparison_json.hpp"
-#include "harness/analysis/report/comparison_report.hpp"
+#include "harness/analysis/report/change_json.hpp"
+#include "harness/analysis/report/reports.hpp"
 #include "harness/analysis/report/run_json.hpp"
 #include "harness/base/error.hpp"
 #include "harness/results/series/series_name.hpp"
 #include "harness/session/stored/enabling_command.hpp"
 #include "harness/session/stored/run_analysis.hpp"
-#include "harness/session/stored/stored_noise.hpp"
 #include "harness/session/stored/stored_records.hpp"
 #include "harness/session/work/suite_models.hpp"
 
@@ -34,10 +32,10 @@ constexpr std::string_view kBetween = "..";
 /// Returns a description of where each key occurs in the models of both runs.
 std::map<std::string, std::string> places_in(const analysis::RunReport& left,
                                              const analysis::RunReport& right) {
-  analysis::LayerPlaces places;
+  analysis::ComparisonReport::Places places;
   std::set<analysis::ModelInstance> seen;
   for (const analysis::RunReport* report : {&left, &right}) {
-    for (const analysis::ModelReport& model : report->models) {
+    for (const analysis::RunReport::Model& model : report->models) {
       if (!seen.insert(model.bounds.instance).second) {
         continue;
       }
@@ -91,17 +89,16 @@ struct Measured {
 };
 
 /// Collects the raw times of the metrics that changed, if both sides have any.
-std::vector<analysis::MetricSamples> samples_of_changes(const analysis::RunComparisonReport& report,
-                                                        const Measured& left,
-                                                        const Measured& right) {
-  std::vector<analysis::MetricSamples> all;
+std::vector<analysis::ComparisonReport::Samples> samples_of_changes(
+    const analysis::ComparisonReport& report, const Measured& left, const Measured& right) {
+  std::vector<analysis::ComparisonReport::Samples> all;
   for (const analysis::MetricComparison& metric : report.comparison.metrics) {
     const bool changed = metric.verdict == analysis::ComparisonVerdict::kRegressed ||
                          metric.verdict == analysis::ComparisonVerdict::kImproved;
     if (!changed || !metric.ratio) {
       continue;
     }
-    analysis::MetricSamples samples{metric.series, {}, {}};
+    analysis::ComparisonReport::Samples samples{metric.series, {}, {}};
     if (metric.kind == analysis::MetricKind::kEndToEnd ||
         metric.kind == analysis::MetricKind::kAlternation) {
       samples.baseline = execution_samples(left.executions, metric);
@@ -122,9 +119,9 @@ std::vector<analysis::MetricSamples> samples_of_changes(const analysis::RunCompa
 /// what would, if anything does.
 void explain_changes(const store::Store& store,
                      const analysis::RunReport& candidate,
-                     analysis::RunComparisonReport& report) {
+                     analysis::ComparisonReport& report) {
   std::map<std::string, const model::Graph*> graphs;
-  for (const analysis::ModelReport& model : candidate.models) {
+  for (const analysis::RunReport::Model& model : candidate.models) {
     graphs[analysis::subject_of(model.bounds.instance)] = &model.graph;
   }
   const analysis::ProfilingChoice choice =
@@ -217,15 +214,15 @@ std::string find_machine_change(const store::Store& store,
   return {};
 }
 
-analysis::RunComparisonReport compare(const Archive& archive,
-                                      const std::string& baseline,
-                                      const std::string& candidate,
-                                      std::span<const std::string> varied,
-                                      const analysis::ComparisonLimits& limits,
-                                      const std::optional<Timestamp>& until,
-                                      Judged judged) {
+analysis::ComparisonReport compare(const SessionContext::Archive& archive,
+                                   const std::string& baseline,
+                                   const std::string& candidate,
+                                   std::span<const std::string> varied,
+                                   const analysis::ComparisonLimits& limits,
+                                   const std::optional<Timestamp>& until,
+                                   Judged judged) {
   const store::Store& store = archive.store;
-  analysis::RunComparisonReport report;
+  analysis::ComparisonReport report;
   report.baseline = store.find_run(baseline);
   report.candidate = store.find_run(candidate);
   report.varied.assign(varied.begin(), varied.end());
@@ -244,7 +241,7 @@ analysis::RunComparisonReport compare(const Archive& archive,
       store, report.baseline.header.environment, report.candidate.header.environment, until);
   floors.learned = learned_noise(store, report.baseline, report.candidate, until);
   report.calibrations = floors.runs;
-  const analysis::RunSide left_side{left_results, left_bounds, left_run.executions};
+  const analysis::RunComparison::Side left_side{left_results, left_bounds, left_run.executions};
   const analysis::ComparisonLimits effective =
       judged == Judged::kAlone ? limits : limits_between(report.baseline, report.candidate, limits);
   report.comparison = analysis::compare_runs(
@@ -287,7 +284,7 @@ analysis::RunComparisonReport compare(const Archive& archive,
 
 }  // namespace
 
-void exclude_cases(const store::Store& store, analysis::RunComparisonReport& report) {
+void exclude_cases(const store::Store& store, analysis::ComparisonReport& report) {
   const results::RunHeader& candidate = report.candidate.header;
   report.exclusions = analysis::apply_exclusions(read_exclusions(store, candidate.id),
                                                  analysis::day_of(candidate),
@@ -295,13 +292,14 @@ void exclude_cases(const store::Store& store, analysis::RunComparisonReport& rep
                                                  report.comparison);
 }
 
-analysis::Suspects stored_suspects(const Archive& archive,
-                                   const std::string& baseline,
-                                   const std::string& candidate,
-                                   std::span<const std::string> varied,
-                                   analysis::SuspectRule rule) {
+analysis::PairedConfirmation::Suspects stored_suspects(
+    const SessionContext::Archive& archive,
+    const std::string& baseline,
+    const std::string& candidate,
+    std::span<const std::string> varied,
+    analysis::PairedConfirmation::Suspects::Rule rule) {
   // The rows alone: what these runs confirmed earlier must not raise a suspicion.
-  const analysis::RunComparisonReport report =
+  const analysis::ComparisonReport report =
       compare(archive, baseline, candidate, varied, {}, std::nullopt, Judged::kAlone);
   const RunResults results = read_results(archive.store, report.candidate.header.id);
   const analysis::RunReport analysis = analyze_run(archive, report.candidate, {}, results);
@@ -340,16 +338,16 @@ void check_alike(const results::RunRecord& baseline,
   }
 }
 
-analysis::RunComparisonReport compare_stored_runs(const Archive& archive,
-                                                  const std::string& baseline,
-                                                  const std::string& candidate,
-                                                  std::span<const std::string> varied,
-                                                  const analysis::ComparisonLimits& limits,
-                                                  const std::optional<Timestamp>& until) {
+analysis::ComparisonReport compare_stored_runs(const SessionContext::Archive& archive,
+                                               const std::string& baseline,
+                                               const std::string& candidate,
+                                               std::span<const std::string> varied,
+                                               const analysis::ComparisonLimits& limits,
+                                               const std::optional<Timestamp>& until) {
   return compare(archive, baseline, candidate, varied, limits, until, Judged::kWithAllThatIsKnown);
 }
 
-void store_comparison(store::Store& store, const analysis::RunComparisonReport& report) {
+void store_comparison(store::Store& store, const analysis::ComparisonReport& report) {
   put_run_record(store,
                  report.candidate.header.id,
                  results::kComparisonRecord,
@@ -357,21 +355,23 @@ void store_comparison(store::Store& store, const analysis::RunComparisonReport& 
                  analysis::document_text(analysis::comparison_document(report)));
 }
 
-std::optional<ComparedRuns> compared_runs(const std::string& name) {
+std::optional<std::pair<std::string, std::string>> compared_runs(const std::string& name) {
   const std::size_t between = name.find(kBetween);
   if (between == std::string::npos) {
     return std::nullopt;
   }
-  return ComparedRuns{name.substr(0, between), name.substr(between + kBetween.size())};
+  return std::pair(name.substr(0, between), name.substr(between + kBetween.size()));
 }
 
-analysis::RunComparisonReport kept_comparison(const Archive& archive, const ComparedRuns& runs) {
+analysis::ComparisonReport kept_comparison(const SessionContext::Archive& archive,
+                                           const std::string& baseline,
+                                           const std::string& candidate) {
   const store::Store& store = archive.store;
-  const std::string baseline = store.find_run(runs.baseline).header.id;
-  const std::string candidate = store.find_run(runs.candidate).header.id;
+  const std::string baseline_id = store.find_run(baseline).header.id;
+  const std::string candidate_id = store.find_run(candidate).header.id;
   std::optional<results::DerivedRecord> newest;
-  for (results::DerivedRecord& record : store.derived(candidate, results::kComparisonRecord)) {
-    if (record.subject == baseline && (!newest || newest->computed <= record.computed)) {
+  for (results::DerivedRecord& record : store.derived(candidate_id, results::kComparisonRecord)) {
+    if (record.subject == baseline_id && (!newest || newest->computed <= record.computed)) {
       newest = std::move(record);
     }
   }
@@ -387,8 +387,8 @@ analysis::RunComparisonReport kept_comparison(const Archive& archive, const Comp
     kept.at("layer_floor").get_to(limits.layer_floor);
   }
   return compare_stored_runs(archive,
-                             baseline,
-                             candidate,
+                             baseline_id,
+                             candidate_id,
                              varied,
                              limits,
                              newest ? std::optional(newest->computed) : std::nullopt);

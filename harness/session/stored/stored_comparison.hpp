@@ -4,9 +4,10 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "harness/analysis/compare/rounds/confirmation.hpp"
-#include "harness/analysis/report/comparison_report.hpp"
+#include "harness/analysis/report/reports.hpp"
 #include "harness/session/work/session_context.hpp"
 
 namespace plumb::session {
@@ -18,15 +19,15 @@ void check_alike(const results::RunRecord& baseline,
                  std::span<const std::string> varied);
 
 /// Takes what the candidate's suite excludes out of a comparison (apply_exclusions()).
-void exclude_cases(const store::Store& store, analysis::RunComparisonReport& report);
+void exclude_cases(const store::Store& store, analysis::ComparisonReport& report);
 
 /// Compares two stored runs, named as users name them. Minimum effects come from the calibrations
 /// and the noise that the store knows, up to `until` if it is given. For runs of the same software
 /// (is_same_software()) they are at least the margins of runs. What a run has confirmed against
 /// this baseline counts. Throws Error{kRefused} if the runs differ in more than `varied` names
 /// (is_varied()), Error{kUser} for a run that is not there.
-[[nodiscard]] analysis::RunComparisonReport compare_stored_runs(
-    const Archive& archive,
+[[nodiscard]] analysis::ComparisonReport compare_stored_runs(
+    const SessionContext::Archive& archive,
     const std::string& baseline,
     const std::string& candidate,
     std::span<const std::string> varied,
@@ -35,28 +36,26 @@ void exclude_cases(const store::Store& store, analysis::RunComparisonReport& rep
 
 /// Finds what a stored run must confirm before it counts as regressed, by both runs' rows alone.
 /// Throws as compare_stored_runs() does.
-[[nodiscard]] analysis::Suspects stored_suspects(const Archive& archive,
-                                                 const std::string& baseline,
-                                                 const std::string& candidate,
-                                                 std::span<const std::string> varied,
-                                                 analysis::SuspectRule rule);
+[[nodiscard]] analysis::PairedConfirmation::Suspects stored_suspects(
+    const SessionContext::Archive& archive,
+    const std::string& baseline,
+    const std::string& candidate,
+    std::span<const std::string> varied,
+    analysis::PairedConfirmation::Suspects::Rule rule);
 
 /// Stores a comparison as a derived record "comparison" of the candidate's run, under the
 /// baseline's id. It is the document that `plumb compare --json` prints.
-void store_comparison(store::Store& store, const analysis::RunComparisonReport& report);
+void store_comparison(store::Store& store, const analysis::ComparisonReport& report);
 
-/// Names of two runs that were compared.
-struct ComparedRuns {
-  std::string baseline;
-  std::string candidate;
-};
-/// Splits "BASE..CAND" into two names. Absent: the text names one run.
-[[nodiscard]] std::optional<ComparedRuns> compared_runs(const std::string& name);
+/// Splits "BASE..CAND" into the names of two runs. Absent: the text names one run.
+[[nodiscard]] std::optional<std::pair<std::string, std::string>> compared_runs(
+    const std::string& name);
 
 /// Makes a comparison of two runs again from their rows. Limits, varied names and the time of
 /// calibrations are those of the newest comparison of these runs in the store, or else the
 /// defaults. Throws as compare_stored_runs() does.
-[[nodiscard]] analysis::RunComparisonReport kept_comparison(const Archive& archive,
-                                                            const ComparedRuns& runs);
+[[nodiscard]] analysis::ComparisonReport kept_comparison(const SessionContext::Archive& archive,
+                                                         const std::string& baseline,
+                                                         const std::string& candidate);
 
 }  // namespace plumb::session

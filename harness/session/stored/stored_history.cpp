@@ -10,7 +10,7 @@
 
 #include "harness/analysis/bounds/model_execution.hpp"
 #include "harness/analysis/compare/model_comparison.hpp"
-#include "harness/analysis/report/run_report.hpp"
+#include "harness/analysis/report/reports.hpp"
 #include "harness/base/error.hpp"
 #include "harness/results/execution.hpp"
 #include "harness/results/json_object.hpp"
@@ -66,7 +66,7 @@ class HistoryReader {
     }
   }
 
-  std::vector<analysis::SeriesHistory> read() {
+  std::vector<analysis::SuiteHistory::Series> read() {
     for (const results::RunRecord& run : runs_) {
       read_executions(run.header.id);
       read_bounds(run.header.id);
@@ -76,7 +76,7 @@ class HistoryReader {
       return series.second.back().run != runs_.back().header.id;
     });
     read_layers();
-    std::vector<analysis::SeriesHistory> result;
+    std::vector<analysis::SuiteHistory::Series> result;
     for (auto& [id, points] : points_) {
       result.push_back({id, std::move(points)});
     }
@@ -102,7 +102,7 @@ class HistoryReader {
       if (!is_wanted(results::layer_series(key), names_)) {
         continue;
       }
-      for (const store::SeriesPoint& point :
+      for (const store::Store::SeriesQuery::Point& point :
            store_.series({.key = key, .cache = results::CacheMode::kNone, .environment = {}})) {
         if (ids_.contains(point.run)) {
           add(results::layer_series(key), point.run, point.corrected.median.count(), point.variant);
@@ -159,7 +159,7 @@ class HistoryReader {
   const std::vector<results::RunRecord>& runs_;
   const std::vector<std::string>& names_;
   std::set<results::RunId> ids_;
-  std::map<std::string, std::vector<analysis::SeriesHistory::Point>> points_;
+  std::map<std::string, std::vector<analysis::SuiteHistory::Series::Point>> points_;
 };
 
 }  // namespace
@@ -186,7 +186,7 @@ analysis::SuiteHistory read_history(const store::Store& store, const HistoryQuer
   history.series = HistoryReader(store, history, query).read();
   const std::vector<results::Exclusion> exclusions =
       holding_exclusions(store, history.runs.back().header);
-  for (const analysis::SeriesHistory& series : history.series) {
+  for (const analysis::SuiteHistory::Series& series : history.series) {
     if (const results::Exclusion* const found =
             results::find_exclusion(exclusions, results::case_names(series.id))) {
       history.excluded.push_back({series.id, *found});
@@ -200,7 +200,7 @@ analysis::SuiteHistory read_history(const store::Store& store, const HistoryQuer
             history.name.suite,
             fmt::join(query.series, "', '")));
   }
-  std::erase_if(history.series, [&](const analysis::SeriesHistory& series) {
+  std::erase_if(history.series, [&](const analysis::SuiteHistory::Series& series) {
     return results::find_exclusion(exclusions, results::case_names(series.id)) != nullptr;
   });
   return history;

@@ -8,9 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "harness/analysis/bounds/model_bounds.hpp"
+#include "harness/analysis/compare/metric_comparison.hpp"
 #include "harness/analysis/compare/rounds/confirmation.hpp"
-#include "harness/analysis/report/qualification_report.hpp"
-#include "harness/analysis/report/run_report.hpp"
+#include "harness/analysis/history/run_series.hpp"
+#include "harness/analysis/qualify/qualification.hpp"
+#include "harness/analysis/report/reports.hpp"
 #include "harness/results/exclusion.hpp"
 #include "harness/store/store.hpp"
 
@@ -52,12 +55,12 @@ void accept_baseline(store::Store& store,
 
 /// Returns every acceptance in the store, newest first. Runs with a tag `baseline` or `baseline/…`
 /// but without a record are listed too.
-[[nodiscard]] std::vector<analysis::BaselineEntry> baselines_in(const store::Store& store);
+[[nodiscard]] std::vector<analysis::RunReport::Baseline> baselines_in(const store::Store& store);
 
 /// Second measurement of what looked slower against a baseline. Later comparisons of these two runs
 /// rest on it.
 struct StoredConfirmation {
-  analysis::Suspects suspects;
+  analysis::PairedConfirmation::Suspects suspects;
   /// Number of the last process before it: fresh ones measured the suspects. Without meaning where
   /// there are `pairs`.
   std::int64_t after_process = 0;
@@ -83,5 +86,34 @@ void put_confirmation(store::Store& store,
 /// Error{kUser} for a run that is not there.
 [[nodiscard]] std::optional<analysis::QualificationReport> kept_qualification(
     const store::Store& store, const std::string& baseline, const std::string& candidate);
+
+/// Finds the newest calibration of each series in two environments. A series calibrated in both has
+/// the larger minimum effect. An environment's identity decides: machine, stack, driver, threads
+/// and method, whether it was measured in pairs or not. `until` leaves later calibrations out, so
+/// that a comparison can be repeated as it was.
+[[nodiscard]] analysis::CalibratedFloors calibrated_floors(
+    const store::Store& store,
+    const results::Environment& baseline,
+    const results::Environment& candidate,
+    const std::optional<Timestamp>& until = {});
+
+/// Learns the noise between runs from the newest 20 finished runs of the baseline's environment.
+/// The candidate is left out: it must not influence how it is judged. Runs keep their times for
+/// this as records of kind kRunTimesRecord. `until` as above.
+[[nodiscard]] analysis::LearnedNoise learned_noise(const store::Store& store,
+                                                   const results::RunRecord& baseline,
+                                                   const results::RunRecord& candidate,
+                                                   const std::optional<Timestamp>& until = {});
+
+/// Reads the controls of the hosts of a run. A host that measured them more than once counts with
+/// the fastest times: what slows a machine down passes. The name is empty where the run does not
+/// say it. A process that shares the run and measured none is absent in the map's value.
+[[nodiscard]] analysis::HostControls read_host_controls(const store::Store& store,
+                                                        const results::RunId& run);
+
+/// Reads the controls of each host of many finished runs, in the order of the runs. A run without
+/// controls has no reading.
+[[nodiscard]] std::vector<analysis::HostHealth::Reading> read_host_readings(
+    const store::Store& store, std::span<const results::RunRecord> runs);
 
 }  // namespace plumb::session

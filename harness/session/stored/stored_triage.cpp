@@ -26,7 +26,8 @@ struct StoredEntries {
   std::optional<nlohmann::json> last;
 };
 
-StoredEntries read_entries(const store::Store& store, const analysis::ChangeRecord& change) {
+StoredEntries read_entries(const store::Store& store,
+                           const analysis::SeriesChange::Record& change) {
   StoredEntries entries;
   std::string last;
   for (results::DerivedRecord& record : store.derived(change.run, results::kChangeRecord)) {
@@ -49,9 +50,9 @@ bool says_the_same(nlohmann::json stored, const nlohmann::json& entry) {
 
 }  // namespace
 
-std::vector<analysis::ChangeRecord> read_changes(const store::Store& store,
-                                                 std::span<const results::RunRecord> runs) {
-  std::vector<analysis::ChangeRecord> changes;
+std::vector<analysis::SeriesChange::Record> read_changes(const store::Store& store,
+                                                         std::span<const results::RunRecord> runs) {
+  std::vector<analysis::SeriesChange::Record> changes;
   for (const results::RunRecord& run : runs) {
     for (const results::DerivedRecord& record :
          store.derived(run.header.id, results::kChangeRecord)) {
@@ -79,9 +80,9 @@ std::vector<analysis::ChangeRecord> read_changes(const store::Store& store,
 }
 
 void enter_changes(store::Store& store,
-                   std::span<const analysis::ChangeRecord> changes,
+                   std::span<const analysis::SeriesChange::Record> changes,
                    const results::RunId& newest) {
-  for (const analysis::ChangeRecord& change : changes) {
+  for (const analysis::SeriesChange::Record& change : changes) {
     nlohmann::json entry{{"state", to_text(change.state)},
                          {"reason", change.reason},
                          {"before_seconds", change.before},
@@ -106,14 +107,15 @@ void enter_changes(store::Store& store,
   }
 }
 
-std::vector<analysis::ChangeRecord> named_changes(const store::Store& store,
-                                                  std::span<const analysis::SeriesFinding> findings,
-                                                  const std::string& name) {
+std::vector<analysis::SeriesChange::Record> named_changes(
+    const store::Store& store,
+    std::span<const analysis::SeriesFinding> findings,
+    const std::string& name) {
   const std::size_t at = name.rfind('@');
   const std::string series = name.substr(0, at);
   const results::RunId run =
       at == std::string::npos ? results::RunId() : store.find_run(name.substr(at + 1)).header.id;
-  std::vector<analysis::ChangeRecord> entries;
+  std::vector<analysis::SeriesChange::Record> entries;
   for (const analysis::SeriesFinding& finding : findings) {
     for (const analysis::SeriesChange& change : finding.changes) {
       if (change.run == run &&
@@ -144,8 +146,8 @@ JudgedHistory judge_history(const store::Store& store, const analysis::RunSeries
   HistoryQuery query;
   query.only = series;
   JudgedHistory judged{read_history(store, query), {}};
-  const std::vector<analysis::ChangeRecord> book = read_changes(store, judged.history.runs);
-  for (const analysis::SeriesHistory& each : judged.history.series) {
+  const std::vector<analysis::SeriesChange::Record> book = read_changes(store, judged.history.runs);
+  for (const analysis::SuiteHistory::Series& each : judged.history.series) {
     judged.findings.push_back(analysis::judge_series(each, book));
   }
   return judged;
@@ -161,7 +163,7 @@ const results::RunHeader& header_of(const analysis::SuiteHistory& history,
 }
 
 analysis::OpenChange describe(const analysis::SuiteHistory& history,
-                              const analysis::SeriesHistory& series,
+                              const analysis::SuiteHistory::Series& series,
                               const analysis::SeriesChange& change) {
   const results::RunHeader& after = header_of(history, change.run);
   analysis::OpenChange described{
@@ -239,7 +241,7 @@ std::size_t enter_decision(store::Store& store,
     throw Error(Error::Kind::kUser, "a decision needs a reason, which is stored with it");
   }
   struct Entries {
-    std::vector<analysis::ChangeRecord> changes;
+    std::vector<analysis::SeriesChange::Record> changes;
     results::RunId newest;
   };
   std::vector<Entries> all;
@@ -248,7 +250,7 @@ std::size_t enter_decision(store::Store& store,
     const JudgedHistory judged = judge_history(store, series);
     Entries entries{{}, judged.history.runs.back().header.id};
     for (const std::string& name : wanted) {
-      for (analysis::ChangeRecord& entry : named_changes(store, judged.findings, name)) {
+      for (analysis::SeriesChange::Record& entry : named_changes(store, judged.findings, name)) {
         if (decision.state) {
           entry.state = *decision.state;
           entry.reason = decision.reason;
@@ -273,12 +275,13 @@ std::vector<analysis::ChangeEvidence> read_change_evidence(const store::Store& s
   std::vector<analysis::ChangeEvidence> all;
   const auto histories = histories_of(store, {&name, 1});
   const JudgedHistory judged = judge_history(store, histories.begin()->first);
-  const std::vector<analysis::ChangeRecord> named = named_changes(store, judged.findings, name);
+  const std::vector<analysis::SeriesChange::Record> named =
+      named_changes(store, judged.findings, name);
   for (std::size_t i = 0; i < judged.findings.size(); ++i) {
-    const analysis::SeriesHistory& series = judged.history.series[i];
+    const analysis::SuiteHistory::Series& series = judged.history.series[i];
     for (const analysis::SeriesChange& change : judged.findings[i].changes) {
       if (change.run_before.empty() ||
-          std::none_of(named.begin(), named.end(), [&](const analysis::ChangeRecord& each) {
+          std::none_of(named.begin(), named.end(), [&](const analysis::SeriesChange::Record& each) {
             return each.series == series.id && each.run == change.run;
           })) {
         continue;
@@ -287,7 +290,7 @@ std::vector<analysis::ChangeEvidence> read_change_evidence(const store::Store& s
       evidence.change = describe(judged.history, series, change);
       evidence.before = header_of(judged.history, change.run_before);
       evidence.after = header_of(judged.history, change.run);
-      for (const analysis::SeriesHistory::Point& point : series.points) {
+      for (const analysis::SuiteHistory::Series::Point& point : series.points) {
         evidence.seconds.push_back(point.seconds);
       }
       evidence.series = judged.findings.size();

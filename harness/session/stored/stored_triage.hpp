@@ -13,18 +13,18 @@ namespace plumb::session {
 
 /// Reads the book of changes: the derived records "change" of these runs, run by run. Throws
 /// Error{kEnvironment} for a state that this version does not know.
-[[nodiscard]] std::vector<analysis::ChangeRecord> read_changes(
+[[nodiscard]] std::vector<analysis::SeriesChange::Record> read_changes(
     const store::Store& store, std::span<const results::RunRecord> runs);
 
 /// Adds states to the book of changes, each to the run of its change. `newest` is the run with
 /// which they were judged: the same judgement entered twice is one entry.
 void enter_changes(store::Store& store,
-                   std::span<const analysis::ChangeRecord> changes,
+                   std::span<const analysis::SeriesChange::Record> changes,
                    const results::RunId& newest);
 
 /// Returns an entry for each change that "SERIES@RUN" names, in the state that it has. SERIES may
 /// be a layer key. "@RUN" names all changes in a run. Throws Error{kUser} if there is none.
-[[nodiscard]] std::vector<analysis::ChangeRecord> named_changes(
+[[nodiscard]] std::vector<analysis::SeriesChange::Record> named_changes(
     const store::Store& store,
     std::span<const analysis::SeriesFinding> findings,
     const std::string& name);
@@ -37,7 +37,7 @@ void enter_changes(store::Store& store,
 
 /// Decision of a person about changes. What is absent or empty stays as it is.
 struct TriageDecision {
-  std::optional<analysis::ChangeState> state = {};
+  std::optional<analysis::SeriesChange::State> state = {};
   std::string reason = {};                   ///< of the state
   std::optional<std::string> assignee = {};  ///< empty: nobody
   std::string note = {};

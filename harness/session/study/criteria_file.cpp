@@ -21,7 +21,7 @@ constexpr double kMaxMinimumSeconds = 1e6;
 constexpr double kBelowZero = -std::numeric_limits<double>::denorm_min();
 constexpr std::array<std::string_view, 2> kUnsupported{"none", "allowed"};
 
-void read_limits(suite::TomlSection& section, analysis::QualificationCriteria& criteria) {
+void read_limits(suite::TomlSection& section, analysis::Qualification::Criteria& criteria) {
   const auto growth = [&](std::string_view key, double& limit) {
     limit = section.real(key, kBelowZero, kMaxGrowth).value_or(limit);
   };
@@ -48,8 +48,8 @@ void read_limits(suite::TomlSection& section, analysis::QualificationCriteria& c
   }
 }
 
-analysis::QualificationCriteria::Waiver read_waiver(suite::TomlSection& section,
-                                                    const std::string& today) {
+analysis::Qualification::Criteria::Waiver read_waiver(suite::TomlSection& section,
+                                                      const std::string& today) {
   const auto needed = [&](std::string_view key) {
     const auto text = section.text(key);
     if (!text || text->empty()) {
@@ -57,7 +57,7 @@ analysis::QualificationCriteria::Waiver read_waiver(suite::TomlSection& section,
     }
     return *text;
   };
-  analysis::QualificationCriteria::Waiver waiver;
+  analysis::Qualification::Criteria::Waiver waiver;
   waiver.match = needed("case");
   waiver.reason = needed("reason");
   waiver.who = needed("who");
@@ -72,10 +72,10 @@ analysis::QualificationCriteria::Waiver read_waiver(suite::TomlSection& section,
 
 }  // namespace
 
-analysis::QualificationCriteria read_criteria(const std::filesystem::path& file,
-                                              const std::string& today) {
+analysis::Qualification::Criteria read_criteria(const std::filesystem::path& file,
+                                                const std::string& today) {
   const toml::table table = suite::parse_toml_file(file, "criteria");
-  analysis::QualificationCriteria criteria;
+  analysis::Qualification::Criteria criteria;
   criteria.file = file.string();
   criteria.sha256 = sha256_of_file(file);
   suite::TomlSection top(file, table, "criteria");

@@ -12,7 +12,7 @@ namespace plumb::session {
 /// (docs/guides/qualify-an-upgrade.md). What is left out has its default. Unknown keys are errors
 /// that name the nearest known one. `today` ("2026-11-21") says which waivers have expired. Throws
 /// Error{kUser} with file and line.
-[[nodiscard]] analysis::QualificationCriteria read_criteria(const std::filesystem::path& file,
-                                                            const std::string& today);
+[[nodiscard]] analysis::Qualification::Criteria read_criteria(const std::filesystem::path& file,
+                                                              const std::string& today);
 
 }  // namespace plumb::session

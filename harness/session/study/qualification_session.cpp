@@ -9,20 +9,17 @@
 #include <map>
 #include <utility>
 
-#include "harness/analysis/compare/environment_difference.hpp"
+#include "harness/analysis/compare/comparison_result.hpp"
 #include "harness/analysis/compare/run_comparison.hpp"
-#include "harness/analysis/profile/profiling_choice.hpp"
-#include "harness/analysis/qualify/criteria_judgement.hpp"
-#include "harness/analysis/qualify/qualification_evidence.hpp"
-#include "harness/analysis/report/comparison_report.hpp"
+#include "harness/analysis/profile/explained_metrics.hpp"
+#include "harness/analysis/qualify/qualification.hpp"
+#include "harness/analysis/report/reports.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/timestamp.hpp"
-#include "harness/session/paired/layer_replay.hpp"
 #include "harness/session/paired/paired_rounds.hpp"
-#include "harness/session/paired/paired_run.hpp"
-#include "harness/session/stored/stored_noise.hpp"
+#include "harness/session/paired/paired_session.hpp"
 #include "harness/session/stored/stored_records.hpp"
-#include "harness/session/study/paired_profiles.hpp"
+#include "harness/session/study/paired_studies.hpp"
 #include "harness/worker/protocol/requests.hpp"
 
 namespace plumb::session {
@@ -36,8 +33,8 @@ class QualificationSession {
   QualificationSession(const SessionContext& context,
                        const suite::ResolvedSuite& suite,
                        std::span<const PlannedModel> models,
-                       const analysis::QualificationCriteria& criteria,
-                       const UpgradeOptions& options)
+                       const analysis::Qualification::Criteria& criteria,
+                       const UpgradeTest::Options& options)
       : context_(context), suite_(suite), models_(models), options_(options) {
     q_.criteria = criteria;
     q_.suite = suite.name;
@@ -45,9 +42,9 @@ class QualificationSession {
     q_.started = clock_.begin();
   }
 
-  UpgradeOutcome run() {
-    const PairedRun baseline = side(options_.baseline, q_.baseline);
-    const PairedRun candidate = side(options_.candidate, q_.candidate);
+  UpgradeTest run() {
+    const PairedSession::Run baseline = side(options_.baseline, q_.baseline);
+    const PairedSession::Run candidate = side(options_.candidate, q_.candidate);
     refuse_unlike(baseline, candidate);
     compare_environments(baseline.header.environment, candidate.header.environment);
     PairedSession session(context_.store, baseline, candidate);
@@ -56,7 +53,7 @@ class QualificationSession {
     if (!floors_.runs.empty()) {
       q_.notes.push_back(fmt::format("floors calibrated by {}", fmt::join(floors_.runs, ", ")));
     }
-    SequentialRounds measured = measure(session);
+    PairedRounds::Sequence measured = measure(session);
     q_.machine_moved = measured.comparison.drift.moved;
     q_.complete = !measured.comparison.open();
     q_.looks = std::move(measured.looks);
@@ -81,8 +78,8 @@ class QualificationSession {
   }
 
  private:
-  PairedRun side(const std::string& stack, analysis::Qualification::Stack& side) {
-    PairedRun run = paired_run(stack, suite_, models_, options_.paired);
+  PairedSession::Run side(const std::string& stack, analysis::Qualification::Stack& side) {
+    PairedSession::Run run = paired_run(stack, suite_, models_, options_.paired);
     results::add_labels(options_.labels, run.header.environment);
     side.name = stack;
     side.run = run.header.id;
@@ -110,30 +107,30 @@ class QualificationSession {
     }
   }
 
-  SequentialRounds measure(const PairedSession& session) {
+  PairedRounds::Sequence measure(const PairedSession& session) {
     PairedRounds pairs(context_.store,
                        session.baseline(),
                        session.candidate(),
                        options_.paired.row_timeout,
                        context_.stop);
-    analysis::RoundLimits limits;
+    analysis::RoundComparison::Limits limits;
     limits.control_drift = q_.criteria.control_drift;
     limits.floors = floors_;
-    PairedWork work = collect_work(context_.models, suite_, models_, options_.paired.modes);
+    PairedRounds::Work work = collect_work(context_.models, suite_, models_, options_.paired.modes);
     if (!options_.layers) {
       work.layers.clear();
     }
     if (!work.left_out.empty()) {
       q_.notes.push_back(work.left_out);
     }
-    ProgressStage stage(context_.progress);
+    ProgressDisplay::Stage stage(context_.progress);
     return measure_in_sequence(
         pairs,
         std::move(work),
         analysis::SequentialRule(analysis::design_for(options_.paired.pairs)),
         limits,
         options_.paired.budget,
-        [&](const Progress& progress) { stage.show(progress); });
+        [&](const ProgressDisplay::Progress& progress) { stage.show(progress); });
   }
 
   /// Looks for stacks that changed while they were measured: their results decide nothing.
@@ -149,7 +146,7 @@ class QualificationSession {
   /// Adds to each layer its name, and the models that it occurs in.
   void name_models() {
     std::map<std::string, std::set<std::string>> models;
-    analysis::LayerPlaces places;
+    analysis::ComparisonReport::Places places;
     for (const PlannedModel& model : models_) {
       places.add_layers(model.graph, model.instance);
       for (const model::Layer& layer : model.graph.layers) {
@@ -157,7 +154,7 @@ class QualificationSession {
       }
     }
     const std::map<std::string, std::string> names = places.texts();
-    for (analysis::QualifiedMetric& layer : q_.layers) {
+    for (analysis::RoundComparison::Metric& layer : q_.layers) {
       const auto& found = models[layer.subject];
       layer.models.assign(found.begin(), found.end());
       const auto name = names.find(layer.subject);
@@ -166,8 +163,8 @@ class QualificationSession {
   }
 
   void replay(const PairedSession& session) {
-    std::vector<analysis::QualifiedMetric*> regressed;
-    for (analysis::QualifiedMetric& layer : q_.layers) {
+    std::vector<analysis::RoundComparison::Metric*> regressed;
+    for (analysis::RoundComparison::Metric& layer : q_.layers) {
       if (layer.test.verdict == analysis::ComparisonVerdict::kRegressed) {
         regressed.push_back(&layer);
       }
@@ -185,18 +182,18 @@ class QualificationSession {
     if (regressed.empty()) {
       return;
     }
-    std::vector<LayerReplay::Request> requests;
+    std::vector<PairedSession::Replay::Request> requests;
     requests.reserve(regressed.size());
-    for (const analysis::QualifiedMetric* layer : regressed) {
+    for (const analysis::RoundComparison::Metric* layer : regressed) {
       requests.push_back({{layer->subject}, layer->baseline_variant});
     }
-    LayerReplay replay(context_.store,
-                       session.baseline(),
-                       session.candidate(),
-                       options_.paired.row_timeout,
-                       static_cast<std::int64_t>(q_.rounds) + 1,
-                       context_.stop);
-    std::vector<analysis::ReplayTimes> times =
+    PairedSession::Replay replay(context_.store,
+                                 session.baseline(),
+                                 session.candidate(),
+                                 options_.paired.row_timeout,
+                                 static_cast<std::int64_t>(q_.rounds) + 1,
+                                 context_.stop);
+    std::vector<analysis::Qualification::ReplayTimes> times =
         replay.run(requests, [](const std::string& what) { spdlog::info("{}", what); });
     for (std::size_t i = 0; i < times.size() && !context_.stop.load(); ++i) {
       times[i].candidate_chosen = regressed[i]->candidate_variant;
@@ -221,13 +218,13 @@ class QualificationSession {
     }
     spdlog::info("profiling {} models and layers in which something changed, or as controls",
                  choice.models.size());
-    PairedProfileSets sets = profile_in_pairs(context_,
-                                              suite_,
-                                              models_,
-                                              choice.models,
-                                              session.baseline(),
-                                              session.candidate(),
-                                              *options_.profile_budget);
+    PairedProfiles sets = profile_in_pairs(context_,
+                                           suite_,
+                                           models_,
+                                           choice.models,
+                                           session.baseline(),
+                                           session.candidate(),
+                                           *options_.profile_budget);
     std::move(sets.problems.begin(), sets.problems.end(), std::back_inserter(q_.notes));
     std::map<std::string, const model::Graph*> graphs;
     for (const PlannedModel& model : models_) {
@@ -236,10 +233,11 @@ class QualificationSession {
     q_.functions = analysis::explain_metrics(choice.metrics, sets.baseline, sets.candidate, graphs);
   }
 
-  static analysis::ChangedMetric describe(const analysis::QualifiedMetric& metric) {
+  static analysis::ProfilingChoice::Metric describe(
+      const analysis::RoundComparison::Metric& metric) {
     const analysis::MetricComparison& test = metric.test;
     const bool of_model = !metric.mode.empty();
-    analysis::ChangedMetric described;
+    analysis::ProfilingChoice::Metric described;
     described.series = test.series;
     described.model = of_model ? metric.subject : "";
     described.mode = metric.mode;
@@ -257,11 +255,12 @@ class QualificationSession {
   /// Chooses what is profiled: what changed, and controls.
   [[nodiscard]] analysis::ProfilingChoice choose_profiling() const {
     using analysis::ComparisonVerdict;
-    std::vector<analysis::ChangedMetric> changed;
-    std::vector<analysis::ChangedMetric> not_changed;
+    std::vector<analysis::ProfilingChoice::Metric> changed;
+    std::vector<analysis::ProfilingChoice::Metric> not_changed;
     std::map<std::string, std::vector<std::string>> models_of_layers;
-    for (const std::vector<analysis::QualifiedMetric>* const metrics : {&q_.models, &q_.layers}) {
-      for (const analysis::QualifiedMetric& metric : *metrics) {
+    for (const std::vector<analysis::RoundComparison::Metric>* const metrics :
+         {&q_.models, &q_.layers}) {
+      for (const analysis::RoundComparison::Metric& metric : *metrics) {
         const ComparisonVerdict verdict = metric.test.verdict;
         if (verdict == ComparisonVerdict::kEquivalent) {
           not_changed.push_back(describe(metric));
@@ -272,7 +271,7 @@ class QualificationSession {
         }
       }
     }
-    for (const analysis::QualifiedMetric& layer : q_.layers) {
+    for (const analysis::RoundComparison::Metric& layer : q_.layers) {
       models_of_layers[layer.subject] = layer.models;
     }
     return analysis::choose_profiling(std::move(changed), not_changed, models_of_layers);
@@ -292,18 +291,18 @@ class QualificationSession {
   const SessionContext& context_;
   const suite::ResolvedSuite& suite_;
   std::span<const PlannedModel> models_;
-  const UpgradeOptions& options_;
+  const UpgradeTest::Options& options_;
   analysis::Qualification q_;
   analysis::CalibratedFloors floors_;
 };
 
 }  // namespace
 
-UpgradeOutcome test_upgrade(const SessionContext& context,
-                            const suite::ResolvedSuite& suite,
-                            std::span<const PlannedModel> models,
-                            const analysis::QualificationCriteria& criteria,
-                            const UpgradeOptions& options) {
+UpgradeTest test_upgrade(const SessionContext& context,
+                         const suite::ResolvedSuite& suite,
+                         std::span<const PlannedModel> models,
+                         const analysis::Qualification::Criteria& criteria,
+                         const UpgradeTest::Options& options) {
   return QualificationSession(context, suite, models, criteria, options).run();
 }
 

@@ -192,14 +192,15 @@ AnnotatedSet read_dataset(const nlohmann::json& annotations, const std::filesyst
 
 }  // namespace
 
-std::vector<analysis::PairedQuestion> read_paired_samples(const std::filesystem::path& file) {
+std::vector<analysis::PairedComparison::Question> read_paired_samples(
+    const std::filesystem::path& file) {
   const nlohmann::json document = read_json(file);
   const Place top{"'" + file.string() + "'"};
-  std::vector<analysis::PairedQuestion> questions;
+  std::vector<analysis::PairedComparison::Question> questions;
   std::set<std::string> ids;
   for (const nlohmann::json& entry : list_in(document, "comparisons", top)) {
     const Place place = top.at(fmt::format("comparisons/{}", questions.size()));
-    analysis::PairedQuestion question;
+    analysis::PairedComparison::Question question;
     question.id = id_in(entry, ids, place);
     if (const auto whole = entry.find("end_to_end"); whole != entry.end()) {
       question.end_to_end = pairs_in(*whole, "end_to_end", place.at("end_to_end"));
@@ -221,10 +222,10 @@ std::vector<analysis::PairedQuestion> read_paired_samples(const std::filesystem:
   return questions;
 }
 
-std::vector<NamedSeries> read_series(const std::filesystem::path& file) {
+std::vector<AnnotatedSet::NamedSeries> read_series(const std::filesystem::path& file) {
   const nlohmann::json document = read_json(file);
   const Place top{"'" + file.string() + "'"};
-  std::vector<NamedSeries> result;
+  std::vector<AnnotatedSet::NamedSeries> result;
   std::set<std::string> ids;
   for (const nlohmann::json& entry : list_in(document, "series", top)) {
     const Place place = top.at(fmt::format("series/{}", result.size()));
@@ -245,7 +246,7 @@ AnnotatedSet read_annotated_series(const std::filesystem::path& file) {
   for (const nlohmann::json& entry : list_in(document, "series", top)) {
     const Place place = top.at(fmt::format("series/{}", set.series.size()));
     std::string id = id_in(entry, ids, place);
-    NamedSeries series{std::move(id), numbers(entry, "values", true, place)};
+    AnnotatedSet::NamedSeries series{std::move(id), numbers(entry, "values", true, place)};
     const auto found = entry.find("change_points");
     if (found == entry.end()) {
       place.fail("expected a list 'change_points'");

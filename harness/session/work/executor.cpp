@@ -10,8 +10,8 @@
 #include "harness/base/error.hpp"
 #include "harness/base/timestamp.hpp"
 #include "harness/results/labels/run_labels.hpp"
-#include "harness/session/work/control_measurement.hpp"
-#include "harness/session/work/planner.hpp"
+#include "harness/session/work/work_items.hpp"
+#include "harness/session/work/worker_requests.hpp"
 
 namespace plumb::session {
 namespace {
@@ -25,7 +25,7 @@ std::string short_name(const model::LayerKey& key) {
 }
 
 /// Returns the expected cost of an item, without a unit: a fixed part, plus its arithmetic.
-double expected_cost(const WorkItem& item) {
+double expected_cost(const WorkSource::Item& item) {
   constexpr double kFixed = 1.0;
   constexpr double kPerMac = 1e-9;
   return kFixed +
@@ -39,15 +39,15 @@ class Executor::LayerRun {
  public:
   LayerRun(Executor& executor,
            const results::RunId& run,
-           const std::function<void(const Progress&)>& report)
+           const std::function<void(const ProgressDisplay::Progress&)>& report)
       : executor_(executor), run_(run), report_(report), started_(steady_time()) {}
 
-  ExecutionSummary run(WorkSource& items, std::vector<Confirmation> waiting) {
+  Executor::Summary run(WorkSource& items, std::vector<WorkSource::Confirmation> waiting) {
     progress_.total = items.items().size();
-    for (const WorkItem& item : items.items()) {
+    for (const WorkSource::Item& item : items.items()) {
       cost_left_ += expected_cost(item);
     }
-    std::optional<WorkItem> next = items.next();
+    std::optional<WorkSource::Item> next = items.next();
     while (!stopped() && (next || !waiting.empty())) {
       // The winner of many noisy variants looks better than it is. So the next process measures it
       // again before its own keys.
@@ -67,10 +67,11 @@ class Executor::LayerRun {
     return summary_;
   }
 
-  bool repeat(std::span<const Confirmation> keys, const std::function<bool()>& stopped) {
+  bool repeat(std::span<const WorkSource::Confirmation> keys,
+              const std::function<bool()>& stopped) {
     progress_.total = keys.size();
     cost_left_ = static_cast<double>(keys.size());
-    for (const Confirmation& key : keys) {
+    for (const WorkSource::Confirmation& key : keys) {
       if (stopped()) {
         return false;
       }
@@ -89,8 +90,8 @@ class Executor::LayerRun {
     return summary_.budget_ended || executor_.stop_.load() || !executor_.device_fault_.empty();
   }
 
-  void confirm(const std::vector<Confirmation>& confirmations) {
-    for (const Confirmation& confirmation : confirmations) {
+  void confirm(const std::vector<WorkSource::Confirmation>& confirmations) {
+    for (const WorkSource::Confirmation& confirmation : confirmations) {
       if (stopped()) {
         return;
       }
@@ -98,10 +99,10 @@ class Executor::LayerRun {
     }
   }
 
-  void confirm(const Confirmation& confirmation,
+  void confirm(const WorkSource::Confirmation& confirmation,
                const measure::SamplingPlan& sampling,
                bool verify) {
-    worker::MeasureRequest request = executor_.options_.request;
+    worker::WorkerService::MeasureRequest request = executor_.options_.request;
     request.key = confirmation.key;
     request.caches = confirmation.caches;
     request.variants = confirmation.variants;
@@ -112,8 +113,8 @@ class Executor::LayerRun {
     store(request_rows(request));
   }
 
-  void measure(const WorkItem& item, std::vector<results::StoredMeasurement>& fresh) {
-    worker::MeasureRequest request = executor_.options_.request;
+  void measure(const WorkSource::Item& item, std::vector<results::StoredMeasurement>& fresh) {
+    worker::WorkerService::MeasureRequest request = executor_.options_.request;
     request.key = item.key;
     request.caches = item.caches;
     announce(short_name(item.key));
@@ -131,7 +132,8 @@ class Executor::LayerRun {
 
   /// Sends one request and returns all rows. A worker that dies is replaced once. If the second
   /// dies too, the rows are those that it had sent and one row with the reason for each cache mode.
-  std::vector<results::Measurement> request_rows(const worker::MeasureRequest& request) {
+  std::vector<results::Measurement> request_rows(
+      const worker::WorkerService::MeasureRequest& request) {
     std::vector<results::Measurement> rows;
     Timestamp started{};
     try {
@@ -166,13 +168,13 @@ class Executor::LayerRun {
 
   /// Adds a row for each cache mode of the item that no row settles. Otherwise a later run would
   /// try it again and again.
-  void settle(const WorkItem& item, std::vector<results::Measurement>& rows) const {
+  void settle(const WorkSource::Item& item, std::vector<results::Measurement>& rows) const {
     std::vector<results::StoredMeasurement> seen;
     seen.reserve(rows.size());
     for (const results::Measurement& row : rows) {
       seen.push_back({.row = 0, .run = run_, .reused = false, .measurement = row});
     }
-    for (const WorkItem& open : without_measured({item}, seen)) {
+    for (const WorkSource::Item& open : without_measured({item}, seen)) {
       const auto failed =
           std::find_if(rows.begin(), rows.end(), [](const results::Measurement& row) {
             return !row.outcome.timed();
@@ -198,7 +200,7 @@ class Executor::LayerRun {
     }
     try {
       executor_.store_.append(run_, rows);
-    } catch (const store::StaleClaim& stale) {
+    } catch (const store::SharedWork::StaleClaim& stale) {
       spdlog::warn("{}", stale.what());
     }
   }
@@ -214,15 +216,15 @@ class Executor::LayerRun {
 
   Executor& executor_;
   const results::RunId& run_;
-  const std::function<void(const Progress&)>& report_;
+  const std::function<void(const ProgressDisplay::Progress&)>& report_;
   Seconds started_;
-  Progress progress_;
-  ExecutionSummary summary_;
+  ProgressDisplay::Progress progress_;
+  Executor::Summary summary_;
   double cost_left_ = 0.0;
   double cost_done_ = 0.0;
 };
 
-Executor::Executor(store::Store& store, ExecutorOptions options, const std::atomic<bool>& stop)
+Executor::Executor(store::Store& store, Executor::Options options, const std::atomic<bool>& stop)
     : store_(store), options_(std::move(options)), stop_(stop) {}
 
 Executor::~Executor() = default;
@@ -300,7 +302,7 @@ void Executor::ask_surely(const std::string& what, const std::function<void()>& 
 }
 
 std::optional<results::Controls> Executor::measure_controls() {
-  return session::measure_controls([this](const worker::MeasureRequest& request) {
+  return session::measure_controls([this](const worker::WorkerService::MeasureRequest& request) {
     std::vector<results::Measurement> rows;
     try {
       worker().measure(request, options_.row_timeout, [&](results::Measurement row) {
@@ -350,10 +352,11 @@ std::vector<results::Execution> Executor::execute_model(const worker::ExecuteReq
     };
     const auto execute = [&] {
       executions.clear();
-      worker().execute(request, silence, keep, [&](const worker::ExecuteProgress& progress) {
-        report(progress);
-        return !stop_.load();
-      });
+      worker().execute(
+          request, silence, keep, [&](const worker::ExecuteRequest::Progress& progress) {
+            report(progress);
+            return !stop_.load();
+          });
     };
     if (alone) {
       with_second_try(request.name, false, execute);
@@ -396,7 +399,7 @@ std::vector<results::Execution> Executor::execute_model(const worker::ExecuteReq
 
 results::ScenarioResult Executor::run_scenario(
     const worker::LoadRequest& request,
-    const std::function<void(const worker::LoadProgress&)>& report) {
+    const std::function<void(const worker::LoadRequest::Progress&)>& report) {
   // A load ends by itself at its budget. One that goes on far beyond it hangs, even with time to
   // read and plan.
   constexpr double kOverrun = 2.0;
@@ -410,7 +413,7 @@ results::ScenarioResult Executor::run_scenario(
   }
   const Seconds start = steady_time();
   bool overrun = false;
-  const auto keep_running = [&](const worker::LoadProgress& progress) {
+  const auto keep_running = [&](const worker::LoadRequest::Progress& progress) {
     report(progress);
     overrun = most && steady_time() - start > *most;
     return !overrun && !stop_.load();
@@ -438,7 +441,7 @@ results::ScenarioResult Executor::run_scenario(
   return load;
 }
 
-std::optional<worker::Alternation> Executor::alternate(const worker::AlternateRequest& request,
+std::optional<worker::Alternation> Executor::alternate(const worker::Alternation::Request& request,
                                                        results::Measurement& row) {
   constexpr double kRowsOfShape = 5.0;  // nothing is heard until all is done
   const Seconds most =
@@ -472,19 +475,20 @@ std::optional<worker::Alternation> Executor::alternate(const worker::AlternateRe
 }
 
 bool Executor::repeat(const results::RunId& run,
-                      std::span<const Confirmation> keys,
+                      std::span<const WorkSource::Confirmation> keys,
                       const std::function<bool()>& stopped,
-                      const std::function<void(const Progress&)>& report) {
+                      const std::function<void(const ProgressDisplay::Progress&)>& report) {
   end_worker();
   const bool whole = LayerRun(*this, run, report).repeat(keys, stopped);
   end_worker();
   return whole;
 }
 
-ExecutionSummary Executor::execute(const results::RunId& run,
-                                   WorkSource& items,
-                                   std::vector<Confirmation> unconfirmed,
-                                   const std::function<void(const Progress&)>& report) {
+Executor::Summary Executor::execute(
+    const results::RunId& run,
+    WorkSource& items,
+    std::vector<WorkSource::Confirmation> unconfirmed,
+    const std::function<void(const ProgressDisplay::Progress&)>& report) {
   return LayerRun(*this, run, report).run(items, std::move(unconfirmed));
 }
 

@@ -10,37 +10,12 @@
 
 #include "harness/results/paired_round.hpp"
 #include "harness/results/run.hpp"
-#include "harness/session/work/planner.hpp"
 #include "harness/session/work/session_context.hpp"
+#include "harness/session/work/work_items.hpp"
 #include "harness/store/store.hpp"
 #include "harness/worker/client/worker_process.hpp"
 
 namespace plumb::session {
-
-/// Options for the execution of a run.
-struct ExecutorOptions {
-  worker::WorkerOptions worker;
-  worker::MeasureRequest request;     ///< key, caches and variants are filled in for each item
-  std::optional<Seconds> budget;      ///< of one call of execute()
-  Seconds row_timeout{60.0};          ///< of silence from a worker
-  std::size_t keys_per_process = 32;  ///< a fresh process confirms what the one before it measured
-  ConfirmationRule confirmation;      ///< by which the next process confirms
-  /// Sampling of a confirmation after the first. Many processes repeat it, so each may be less
-  /// exact.
-  measure::SamplingPlan repeated{.warm_up_at_most = Seconds(0.01), .budget = Seconds(0.004)};
-  std::function<void(int pid)> before_worker_ends;  ///< called with each worker still alive
-};
-
-/// Final state of a call of execute(), with counts of what was executed.
-struct ExecutionSummary {
-  results::RunState state = results::RunState::kFinished;  ///< kInterrupted: stopped by the user,
-                                                           ///< the budget or a device's fault
-  bool budget_ended = false;
-  std::size_t measured = 0;  ///< keys
-  std::size_t crashes = 0;
-  std::size_t timeouts = 0;
-  std::size_t processes = 0;
-};
 
 /// Receiver of what a worker sampled of a mode while it timed it.
 using TakeSamples = std::function<void(const results::ExecutionMode&, worker::Profile)>;
@@ -53,9 +28,36 @@ using TakeSamples = std::function<void(const results::ExecutionMode&, worker::Pr
 /// row with the reason for each cache mode.
 class Executor {
  public:
+  /// Options for the execution of a run.
+  struct Options {
+    worker::WorkerProcess::Options worker;
+    worker::WorkerService::MeasureRequest
+        request;                    ///< key, caches and variants are filled in for each item
+    std::optional<Seconds> budget;  ///< of one call of execute()
+    Seconds row_timeout{60.0};      ///< of silence from a worker
+    std::size_t keys_per_process =
+        32;  ///< a fresh process confirms what the one before it measured
+    WorkSource::Confirmation::Rule confirmation;  ///< by which the next process confirms
+    /// Sampling of a confirmation after the first. Many processes repeat it, so each may be less
+    /// exact.
+    measure::SamplingPlan repeated{.warm_up_at_most = Seconds(0.01), .budget = Seconds(0.004)};
+    std::function<void(int pid)> before_worker_ends;  ///< called with each worker still alive
+  };
+
+  /// Final state of a call of execute(), with counts of what was executed.
+  struct Summary {
+    results::RunState state = results::RunState::kFinished;  ///< kInterrupted: stopped by the user,
+                                                             ///< the budget or a device's fault
+    bool budget_ended = false;
+    std::size_t measured = 0;  ///< keys
+    std::size_t crashes = 0;
+    std::size_t timeouts = 0;
+    std::size_t processes = 0;
+  };
+
   /// Keeps references to `store` and `stop`. A signal handler may set `stop`: then the run ends
   /// after the key in progress.
-  Executor(store::Store& store, ExecutorOptions options, const std::atomic<bool>& stop);
+  Executor(store::Store& store, Options options, const std::atomic<bool>& stop);
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
@@ -90,35 +92,36 @@ class Executor {
   /// run, the worker is killed and the outcome is kSkipped.
   [[nodiscard]] results::ScenarioResult run_scenario(
       const worker::LoadRequest& request,
-      const std::function<void(const worker::LoadProgress&)>& report);
+      const std::function<void(const worker::LoadRequest::Progress&)>& report);
 
   /// Executes a model in several shapes in a fresh worker process, or in a second one if it dies,
   /// and notes in `row` when, where, with what outcome, and what disturbed it. Absent: the worker
   /// refused, died again or took too long, or the user stopped the run (kSkipped).
   [[nodiscard]] std::optional<worker::Alternation> alternate(
-      const worker::AlternateRequest& request, results::Measurement& row);
+      const worker::Alternation::Request& request, results::Measurement& row);
 
   /// Ends the worker process, if there is one. The next request starts a fresh one.
   void end_worker();
 
   /// Measures and confirms the items. `unconfirmed` are keys left over from an interrupted run.
-  [[nodiscard]] ExecutionSummary execute(const results::RunId& run,
-                                         WorkSource& items,
-                                         std::vector<Confirmation> unconfirmed,
-                                         const std::function<void(const Progress&)>& report);
+  [[nodiscard]] Summary execute(
+      const results::RunId& run,
+      WorkSource& items,
+      std::vector<WorkSource::Confirmation> unconfirmed,
+      const std::function<void(const ProgressDisplay::Progress&)>& report);
 
   /// Measures confirmed keys once more in one fresh process, in the order given. `stopped` is asked
   /// before each key. Returns false if it ended the work.
   bool repeat(const results::RunId& run,
-              std::span<const Confirmation> keys,
+              std::span<const WorkSource::Confirmation> keys,
               const std::function<bool()>& stopped,
-              const std::function<void(const Progress&)>& report);
+              const std::function<void(const ProgressDisplay::Progress&)>& report);
 
   /// Returns the device fault that makes all rows of this executor unreliable; empty: none. After a
   /// fault, execute() measures no more.
   [[nodiscard]] const std::string& device_fault() const { return device_fault_; }
 
-  [[nodiscard]] const ExecutorOptions& options() const { return options_; }
+  [[nodiscard]] const Options& options() const { return options_; }
   /// Returns the longest time that one of its workers took to start. Zero: none was started.
   [[nodiscard]] Seconds longest_start() const { return longest_start_; }
 
@@ -139,7 +142,7 @@ class Executor {
   void ask_surely(const std::string& what, const std::function<void()>& ask);
 
   store::Store& store_;
-  ExecutorOptions options_;
+  Options options_;
   std::string host_;  ///< attribute of each row; empty: none
   const std::atomic<bool>& stop_;
   std::unique_ptr<worker::WorkerProcess> worker_;

@@ -48,19 +48,35 @@ class ModelSource {
   return models.graph(name, options);
 }
 
-/// Progress of a measurement.
-struct Progress {
-  std::size_t done = 0;
-  std::size_t total = 0;
-  std::string unit = "layers";  ///< what is counted
-  std::string current;          ///< what is measured now, short
-  Seconds elapsed{};
-  std::optional<Seconds> left;  ///< absent until it can be estimated
-};
-
 /// Display of the progress of a session. For one thread.
 class ProgressDisplay {
  public:
+  /// Progress of a measurement.
+  struct Progress {
+    std::size_t done = 0;
+    std::size_t total = 0;
+    std::string unit = "layers";  ///< what is counted
+    std::string current;          ///< what is measured now, short
+    Seconds elapsed{};
+    std::optional<Seconds> left;  ///< absent until it can be estimated
+  };
+
+  /// One stage of a session on the display, from its construction to its end.
+  class Stage {
+   public:
+    explicit Stage(ProgressDisplay& display) : display_(display) {}
+    Stage(const Stage&) = delete;
+    Stage& operator=(const Stage&) = delete;
+    Stage(Stage&&) = delete;
+    Stage& operator=(Stage&&) = delete;
+    ~Stage() { display_.end(); }
+
+    void show(const Progress& progress) { display_.show(progress); }
+
+   private:
+    ProgressDisplay& display_;
+  };
+
   ProgressDisplay() = default;
   ProgressDisplay(const ProgressDisplay&) = delete;
   ProgressDisplay& operator=(const ProgressDisplay&) = delete;
@@ -73,34 +89,18 @@ class ProgressDisplay {
   virtual void end() = 0;
 };
 
-/// One stage of a session on the display, from its construction to its end.
-class ProgressStage {
- public:
-  explicit ProgressStage(ProgressDisplay& display) : display_(display) {}
-  ProgressStage(const ProgressStage&) = delete;
-  ProgressStage& operator=(const ProgressStage&) = delete;
-  ProgressStage(ProgressStage&&) = delete;
-  ProgressStage& operator=(ProgressStage&&) = delete;
-  ~ProgressStage() { display_.end(); }
-
-  void show(const Progress& progress) { display_.show(progress); }
-
- private:
-  ProgressDisplay& display_;
-};
-
 /// References to what a session works with. All of it outlives the session.
 struct SessionContext {
+  /// References to a store and to the source of the models that its runs measured.
+  struct Archive {
+    const store::Store& store;
+    const ModelSource& models;
+  };
+
   store::Store& store;
   const ModelSource& models;
   const std::atomic<bool>& stop;  ///< set when the user wants the session to end
   ProgressDisplay& progress;
-};
-
-/// References to a store and to the source of the models that its runs measured.
-struct Archive {
-  const store::Store& store;
-  const ModelSource& models;
 };
 
 }  // namespace plumb::session

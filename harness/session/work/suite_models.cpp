@@ -61,7 +61,7 @@ std::optional<std::int64_t> first_extent(const model::Graph& graph) {
 
 /// Returns one step of a model's training. Throws Error{kUser} for an unknown optimiser.
 model::Graph step_of(const model::Graph& graph, const std::string& training) {
-  const std::optional<rewrite::StepChoice> choice = rewrite::parse_step_choice(training);
+  const std::optional<rewrite::TrainingStep::Choice> choice = rewrite::parse_step_choice(training);
   if (!choice) {
     throw Error(Error::Kind::kUser,
                 fmt::format("'{}' is no training of this version: use {}",
@@ -101,7 +101,7 @@ void check_rank(const suite::ResolvedSuite::Model& model, std::size_t rank) {
 void set_shape(const ModelSource& source, suite::ResolvedSuite::Model& model) {
   const std::vector<std::int64_t>& shape = model.alternation->shape;
   if (model.path) {
-    const std::vector<model::InputAxis> axes = model::read_first_axes(*model.path);
+    const std::vector<model::ReadOptions::InputAxis> axes = model::read_first_axes(*model.path);
     check_rank(model, axes.size());
     for (std::size_t i = 1; i < shape.size(); ++i) {
       if (axes[i].fixed != shape[i]) {
@@ -403,9 +403,10 @@ worker::ExecuteRequest make_execute_request(const ModelSource& source,
   return request;
 }
 
-worker::AlternateRequest make_alternate_request(const ModelSource& source,
-                                                std::span<const suite::ResolvedSuite::Model> shapes,
-                                                const results::ExecutionMode& mode) {
+worker::Alternation::Request make_alternate_request(
+    const ModelSource& source,
+    std::span<const suite::ResolvedSuite::Model> shapes,
+    const results::ExecutionMode& mode) {
   if (shapes.size() < 2 || shapes.size() > worker::kMaxAlternatedShapes) {
     throw Error(Error::Kind::kUser,
                 fmt::format("{} shape{}: give 2 to {} of them, such as --batch 1,8",
@@ -425,7 +426,7 @@ worker::AlternateRequest make_alternate_request(const ModelSource& source,
                             "shape: leave it out",
                             to_text(mode)));
   }
-  worker::AlternateRequest request;
+  worker::Alternation::Request request;
   for (const suite::ResolvedSuite::Model& model : shapes) {
     request.shapes.push_back(make_execute_request(source, model));
     request.shapes.back().modes = {{.mode = mode, .steps = {}}};

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "harness/results/run.hpp"
-#include "harness/session/work/planner.hpp"
 #include "harness/session/work/session_context.hpp"
+#include "harness/session/work/work_items.hpp"
 #include "harness/suite/suite.hpp"
 #include "harness/worker/protocol/requests.hpp"
 
@@ -58,6 +58,7 @@ struct StoredModels {
   std::vector<suite::ResolvedSuite::Model> named;  ///< without scenarios
   std::vector<PlannedModel> planned;
 };
+
 /// Reads back the models that a stored run measured, built in or from their files. Throws
 /// Error{kUser} if a file is gone or a graph has changed since, naming it.
 [[nodiscard]] StoredModels read_stored_models(const ModelSource& source,
@@ -75,7 +76,7 @@ scenarios_of_run(const results::RunRecord& run);
 /// Makes a request to execute a model in several shapes, without an order. Throws Error{kUser} for
 /// fewer than two shapes or more than kMaxAlternatedShapes, for several types, and for a mode that
 /// needs measured variants.
-[[nodiscard]] worker::AlternateRequest make_alternate_request(
+[[nodiscard]] worker::Alternation::Request make_alternate_request(
     const ModelSource& source,
     std::span<const suite::ResolvedSuite::Model> shapes,
     const results::ExecutionMode& mode);

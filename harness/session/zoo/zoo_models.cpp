@@ -49,20 +49,32 @@ onnx::ModelProto build_zoo_model(const std::string& name, const model::ReadOptio
   return find_entry(name).build(options.batch.value_or(1), options.dims);
 }
 
-std::map<std::string, std::int64_t> ZooModels::axes(const std::string& name,
-                                                    const model::ReadOptions& options) const {
-  const zoo::Sizes sizes = find_entry(name).sizes(options.batch.value_or(1), options.dims);
-  return {sizes.axes.begin(), sizes.axes.end()};
-}
+namespace {
 
-model::Graph ZooModels::graph(const std::string& name, const model::ReadOptions& options) const {
-  model::Graph graph = model::read_graph(build_zoo_model(name, options));
-  graph.name = name;
-  return graph;
-}
+class ZooModels final : public ModelSource {
+ public:
+  [[nodiscard]] std::map<std::string, std::int64_t> axes(
+      const std::string& name, const model::ReadOptions& options) const override {
+    const zoo::Entry::Sizes sizes = find_entry(name).sizes(options.batch.value_or(1), options.dims);
+    return {sizes.axes.begin(), sizes.axes.end()};
+  }
+  [[nodiscard]] model::Graph graph(const std::string& name,
+                                   const model::ReadOptions& options) const override {
+    model::Graph graph = model::read_graph(build_zoo_model(name, options));
+    graph.name = name;
+    return graph;
+  }
+  [[nodiscard]] std::string onnx(const std::string& name,
+                                 const model::ReadOptions& options) const override {
+    return build_zoo_model(name, options).SerializeAsString();
+  }
+};
 
-std::string ZooModels::onnx(const std::string& name, const model::ReadOptions& options) const {
-  return build_zoo_model(name, options).SerializeAsString();
+}  // namespace
+
+const ModelSource& zoo_models() {
+  static const ZooModels models;
+  return models;
 }
 
 }  // namespace plumb::session

@@ -16,15 +16,7 @@ namespace plumb::session {
 [[nodiscard]] onnx::ModelProto build_zoo_model(const std::string& name,
                                                const model::ReadOptions& options);
 
-/// Source of the models of the zoo.
-class ZooModels final : public ModelSource {
- public:
-  [[nodiscard]] std::map<std::string, std::int64_t> axes(
-      const std::string& name, const model::ReadOptions& options) const override;
-  [[nodiscard]] model::Graph graph(const std::string& name,
-                                   const model::ReadOptions& options) const override;
-  [[nodiscard]] std::string onnx(const std::string& name,
-                                 const model::ReadOptions& options) const override;
-};
+/// Returns the source of the models of the zoo.
+[[nodiscard]] const ModelSource& zoo_models();
 
 }  // namespace plumb::session

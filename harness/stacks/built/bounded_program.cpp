@@ -145,7 +145,7 @@ class RunningProgram {
 
 ProgramEnd run_program(const std::filesystem::path& program,
                        const std::vector<std::string>& arguments,
-                       const ProgramLimits& limits,
+                       const ProgramEnd::Limits& limits,
                        const std::atomic<bool>& stop,
                        const std::function<void(std::string_view)>& write,
                        const std::function<void(Seconds elapsed)>& report) {

@@ -12,14 +12,14 @@
 
 namespace plumb::stacks {
 
-/// Bounds of a program that runs to its end.
-struct ProgramLimits {
-  Seconds time{600.0};
-  std::size_t output = std::size_t{64} << 20;  ///< bytes kept; what is beyond is read and dropped
-};
-
 /// How a program ended. It did well if `problem` is empty.
 struct ProgramEnd {
+  /// Bounds of a program that runs to its end.
+  struct Limits {
+    Seconds time{600.0};
+    std::size_t output = std::size_t{64} << 20;  ///< bytes kept; what is beyond is read and dropped
+  };
+
   std::string problem;            ///< "exited with status 2", "was stopped after 600 s"
   bool stopped = false;           ///< by the user
   std::vector<std::string> tail;  ///< the last lines of its output
@@ -33,7 +33,7 @@ struct ProgramEnd {
 /// cannot be started.
 [[nodiscard]] ProgramEnd run_program(const std::filesystem::path& program,
                                      const std::vector<std::string>& arguments,
-                                     const ProgramLimits& limits,
+                                     const ProgramEnd::Limits& limits,
                                      const std::atomic<bool>& stop,
                                      const std::function<void(std::string_view)>& write,
                                      const std::function<void(Seconds elapsed)>& report);

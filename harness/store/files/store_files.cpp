@@ -19,9 +19,9 @@
 #include <utility>
 #include <vector>
 
+#include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/file_io.hpp"
-#include "harness/base/hash64.hpp"
 
 namespace plumb::store {
 namespace {

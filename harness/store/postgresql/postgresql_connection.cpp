@@ -11,9 +11,8 @@
 #include <memory>
 #include <utility>
 
+#include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
-#include "harness/base/hash64.hpp"
-#include "harness/store/postgresql/postgresql_failure.hpp"
 #include "harness/store/store_errors.hpp"
 
 namespace plumb::store {
@@ -43,7 +42,7 @@ StoreDamage wrong_type(unsigned type) {
 }  // namespace
 
 template <typename Integer>
-void PostgresqlValue::put(Integer value) {
+void PostgresqlConnection::Value::put(Integer value) {
   const auto bits = static_cast<std::make_unsigned_t<Integer>>(value);
   used_ = sizeof bits;
   for (std::size_t i = 0; i < used_; ++i) {
@@ -51,7 +50,7 @@ void PostgresqlValue::put(Integer value) {
   }
 }
 
-PostgresqlValue::PostgresqlValue(unsigned type, std::int64_t value) {
+PostgresqlConnection::Value::Value(unsigned type, std::int64_t value) {
   switch (type) {
     case kInt8:
       put(value);
@@ -67,7 +66,7 @@ PostgresqlValue::PostgresqlValue(unsigned type, std::int64_t value) {
   }
 }
 
-PostgresqlValue::PostgresqlValue(unsigned type, double value) {
+PostgresqlConnection::Value::Value(unsigned type, double value) {
   if (type != kFloat8) {
     throw wrong_type(type);
   }
@@ -141,8 +140,8 @@ constexpr int kMaxQueued = 256;
 
 /// Parameters of a prepared statement as libpq takes them.
 struct Arrays {
-  explicit Arrays(std::span<const PostgresqlValue> values) {
-    for (const PostgresqlValue& value : values) {
+  explicit Arrays(std::span<const PostgresqlConnection::Value> values) {
+    for (const PostgresqlConnection::Value& value : values) {
       pointers.push_back(value.is_null() ? nullptr : value.bytes().data());
       lengths.push_back(static_cast<int>(value.bytes().size()));
       formats.push_back(1);
@@ -160,7 +159,7 @@ void PostgresqlConnection::FreeResult::operator()(pg_result* result) const noexc
   PQclear(result);
 }
 
-void CopiedRow::Free::operator()(char* bytes) const noexcept {
+void PostgresqlConnection::CopiedRow::Free::operator()(char* bytes) const noexcept {
   PQfreemem(bytes);
 }
 
@@ -257,7 +256,7 @@ std::int64_t PostgresqlConnection::revision() {
 }
 
 PostgresqlConnection::Result PostgresqlConnection::run(
-    const std::string& statement, std::span<const PostgresqlValue> parameters) {
+    const std::string& statement, std::span<const PostgresqlConnection::Value> parameters) {
   drain();
   const Arrays arrays(parameters);
   return checked(PQexecPrepared(handle_.get(),
@@ -270,7 +269,7 @@ PostgresqlConnection::Result PostgresqlConnection::run(
 }
 
 void PostgresqlConnection::queue(const std::string& statement,
-                                 std::span<const PostgresqlValue> parameters) {
+                                 std::span<const PostgresqlConnection::Value> parameters) {
   if (queued_ == kMaxQueued) {
     drain();
   }
@@ -345,13 +344,14 @@ void PostgresqlConnection::start_rows(const std::string& query_sql) {
   copies_rows_ = true;
 }
 
-CopiedRow PostgresqlConnection::next_row() {
+PostgresqlConnection::CopiedRow PostgresqlConnection::next_row() {
   char* bytes = nullptr;
   const int size = PQgetCopyData(handle_.get(), &bytes, 0);
   if (size < 0) {
     throw_failure(*handle_, Result(PQgetResult(handle_.get())).get(), url_);
   }
-  return {std::unique_ptr<char, CopiedRow::Free>(bytes), static_cast<std::size_t>(size)};
+  return {std::unique_ptr<char, PostgresqlConnection::CopiedRow::Free>(bytes),
+          static_cast<std::size_t>(size)};
 }
 
 void PostgresqlConnection::end_rows() noexcept {
@@ -367,7 +367,7 @@ void PostgresqlConnection::end_rows() noexcept {
 
 std::string PostgresqlConnection::literal(std::string_view text) {
   PLUMB_CHECK(text.find('\0') == std::string_view::npos);
-  const std::unique_ptr<char, CopiedRow::Free> quoted(
+  const std::unique_ptr<char, PostgresqlConnection::CopiedRow::Free> quoted(
       PQescapeLiteral(handle_.get(), text.data(), text.size()));
   if (quoted == nullptr) {
     throw_failure(*handle_, nullptr, url_);
@@ -379,8 +379,8 @@ std::string PostgresqlConnection::new_statement_name() {
   return fmt::format("s{}", ++statements_);
 }
 
-void PostgresqlConnection::begin(TransactionKind kind) {
-  if (kind == TransactionKind::kRead) {
+void PostgresqlConnection::begin(Connection::TransactionKind kind) {
+  if (kind == Connection::TransactionKind::kRead) {
     (void)query("begin isolation level repeatable read, read only");
     return;
   }
@@ -388,7 +388,7 @@ void PostgresqlConnection::begin(TransactionKind kind) {
     throw Error(Error::Kind::kEnvironment,
                 fmt::format("cannot write to the store '{}': it was not opened as writable", url_));
   }
-  if (kind == TransactionKind::kClaim) {
+  if (kind == Connection::TransactionKind::kClaim) {
     (void)query("begin isolation level read committed, read write");
     return;
   }
@@ -399,11 +399,11 @@ void PostgresqlConnection::begin(TransactionKind kind) {
                   lock_number("writers")));
 }
 
-void PostgresqlConnection::commit(TransactionKind kind) {
+void PostgresqlConnection::commit(Connection::TransactionKind kind) {
   drain();
-  const Result done =
-      query(kind == TransactionKind::kWrite ? "update store_writes set count = count + 1; commit"
-                                            : "commit");
+  const Result done = query(kind == Connection::TransactionKind::kWrite
+                                ? "update store_writes set count = count + 1; commit"
+                                : "commit");
   // A transaction in which something failed ends with "ROLLBACK" and without an error.
   PLUMB_CHECK(std::string_view(PQcmdStatus(done.get())) == "COMMIT");
 }

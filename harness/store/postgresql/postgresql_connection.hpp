@@ -23,33 +23,15 @@ struct pg_result;
 
 namespace plumb::store {
 
-/// Value of a parameter or column in PostgreSQL's binary form. Numbers are kept inside, texts and
-/// bytes outside.
-class PostgresqlValue {
- public:
-  /// Makes the value of a column whose type has the number `type` (an OID). Throws Error{kInternal}
-  /// if the type cannot have it.
-  PostgresqlValue(unsigned type, std::int64_t value);
-  PostgresqlValue(unsigned type, double value);
-  /// Makes a text, or bytes.
-  explicit PostgresqlValue(std::string_view bytes)
-      : outside_(bytes.data() == nullptr ? std::string_view("") : bytes) {}
-  /// Makes a null.
-  PostgresqlValue() = default;
+/// Throws the Error for a connection that could not be made: Store::ServerAway if there may be one
+/// later, else Error{kEnvironment}.
+[[noreturn]] void throw_failed_connection(const pg_conn& connection, const std::string& store);
 
-  [[nodiscard]] bool is_null() const { return used_ == 0 && outside_.data() == nullptr; }
-  [[nodiscard]] bool is_number() const { return used_ != 0; }
-  [[nodiscard]] std::string_view bytes() const {
-    return used_ == 0 ? outside_ : std::string_view(inside_.data(), used_);
-  }
-
- private:
-  template <typename Integer>
-  void put(Integer value);
-  std::string_view outside_;
-  std::array<char, 8> inside_{};
-  std::size_t used_ = 0;
-};
+/// Throws the Error for an answer that says that something failed. Without one, the connection
+/// failed. The text has the server's message and what to do.
+[[noreturn]] void throw_failure(const pg_conn& connection,
+                                const pg_result* result,
+                                const std::string& store);
 
 /// Reads an integer whose bytes begin with the highest.
 template <typename Integer>
@@ -67,6 +49,7 @@ template <typename Integer>
   }
   return static_cast<Integer>(value);
 }
+
 /// Reads a column as an integer; a flag is 0 or 1. Throws Error{kEnvironment} for another type.
 [[nodiscard]] std::int64_t read_integer(unsigned type, std::string_view bytes);
 /// Reads a column as a number. Throws Error{kEnvironment} for another type.
@@ -81,24 +64,52 @@ template <typename Integer>
 /// users could read in the list of processes. The text never repeats such a URL.
 void check_postgresql_url(const std::string& url);
 
-/// One message of a copy from a server.
-struct CopiedRow {
-  struct Free {
-    void operator()(char* bytes) const noexcept;
-  };
-
-  std::unique_ptr<char, Free> bytes;
-  std::size_t size = 0;
-};
-
 /// Owner of one connection to a PostgreSQL database. The tables are in the first schema of its
 /// search path.
 ///
-/// Every member that talks to the server throws ServerAway if it went away, Error{kTryAgain} if
-/// another process keeps a lock for too long, and Error{kEnvironment} for rights, a full disk or
+/// Every member that talks to the server throws Store::ServerAway if it went away, Error{kTryAgain}
+/// if another process keeps a lock for too long, and Error{kEnvironment} for rights, a full disk or
 /// damage.
 class PostgresqlConnection final : public Connection {
  public:
+  /// Value of a parameter or column in PostgreSQL's binary form. Numbers are kept inside, texts and
+  /// bytes outside.
+  class Value {
+   public:
+    /// Makes the value of a column whose type has the number `type` (an OID). Throws
+    /// Error{kInternal} if the type cannot have it.
+    Value(unsigned type, std::int64_t value);
+    Value(unsigned type, double value);
+    /// Makes a text, or bytes.
+    explicit Value(std::string_view bytes)
+        : outside_(bytes.data() == nullptr ? std::string_view("") : bytes) {}
+    /// Makes a null.
+    Value() = default;
+
+    [[nodiscard]] bool is_null() const { return used_ == 0 && outside_.data() == nullptr; }
+    [[nodiscard]] bool is_number() const { return used_ != 0; }
+    [[nodiscard]] std::string_view bytes() const {
+      return used_ == 0 ? outside_ : std::string_view(inside_.data(), used_);
+    }
+
+   private:
+    template <typename Integer>
+    void put(Integer value);
+    std::string_view outside_;
+    std::array<char, 8> inside_{};
+    std::size_t used_ = 0;
+  };
+
+  /// One message of a copy from a server.
+  struct CopiedRow {
+    struct Free {
+      void operator()(char* bytes) const noexcept;
+    };
+
+    std::unique_ptr<char, Free> bytes;
+    std::size_t size = 0;
+  };
+
   /// Deleter of an answer.
   struct FreeResult {
     void operator()(pg_result* result) const noexcept;
@@ -115,10 +126,10 @@ class PostgresqlConnection final : public Connection {
   /// Returns the one number that a query answers, without preparing it.
   [[nodiscard]] std::int64_t query_number(const std::string& sql);
   /// Runs a prepared statement.
-  Result run(const std::string& statement, std::span<const PostgresqlValue> parameters);
+  Result run(const std::string& statement, std::span<const Value> parameters);
   /// Sends a prepared statement without waiting for its answer, which is of no interest. If it
   /// fails, the next call that waits throws.
-  void queue(const std::string& statement, std::span<const PostgresqlValue> parameters);
+  void queue(const std::string& statement, std::span<const Value> parameters);
   /// Prepares a statement, and returns the answer that describes it.
   Result describe(const std::string& statement, const std::string& sql);
   /// Sends what COPY … FROM STDIN expects.
@@ -148,11 +159,11 @@ class PostgresqlConnection final : public Connection {
   // A copy has a start of its own; the rows of one are in memory.
   [[nodiscard]] std::size_t rows_per_insert() const override { return 1024; }
   void execute(const std::string& sql) override { (void)query(sql); }
-  void begin(TransactionKind kind) override;
-  void commit(TransactionKind kind) override;
+  void begin(Connection::TransactionKind kind) override;
+  void commit(Connection::TransactionKind kind) override;
   void rollback() noexcept override;
   [[nodiscard]] bool has_row_locks() const override { return true; }
-  [[nodiscard]] std::unique_ptr<RunLock> try_lock(const results::RunId& run) override;
+  [[nodiscard]] std::unique_ptr<Connection::Lock> try_lock(const results::RunId& run) override;
   [[nodiscard]] Contents contents() override;
   [[nodiscard]] std::string history_sql() const override;
   [[nodiscard]] std::string migration_sql(std::string_view sql) const override;

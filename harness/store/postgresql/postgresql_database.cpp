@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a store needs of a PostgreSQL database beyond a connection.
+
 #include <fmt/format.h>
 #include <libpq-fe.h>
 
@@ -12,13 +13,181 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
-#include "harness/store/migration.hpp"
 #include "harness/store/postgresql/postgresql_connection.hpp"
-#include "harness/store/postgresql/postgresql_statement.hpp"
 #include "harness/store/tables/connection.hpp"
 
 namespace plumb::store {
 namespace {
+
+/// Returns SQL with its parameters, which are written as `?`, replaced by `text_of(0)`,
+/// `text_of(1)`, …
+template <typename TextOf>
+[[nodiscard]] std::string with_parameters(std::string_view sql, const TextOf& text_of) {
+  std::string result;
+  std::size_t parameter = 0;
+  bool quoted = false;
+  for (const char c : sql) {
+    quoted = quoted != (c == '\'');
+    if (c == '?' && !quoted) {
+      result += text_of(parameter++);
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+/// Returns SQL with its parameters numbered, as PostgreSQL writes them.
+[[nodiscard]] std::string numbered(std::string_view sql) {
+  return with_parameters(sql, [](std::size_t i) { return '$' + std::to_string(i + 1); });
+}
+
+/// One statement prepared by a server. All rows of an answer are in memory until the reset.
+class PostgresqlStatement : public Statement {
+ public:
+  using Statement::bind;
+
+  /// Prepares `sql`, with parameters written as `?`. `connection` must live longer.
+  PostgresqlStatement(PostgresqlConnection& connection, std::string_view sql);
+
+  PostgresqlStatement& bind(std::int64_t value) final;
+  PostgresqlStatement& bind(double value) final;
+  PostgresqlStatement& bind(std::string_view text) final { return bind_bytes(text); }
+  PostgresqlStatement& bind_bytes(std::string_view bytes) final;
+  PostgresqlStatement& bind_null() final;
+  bool step() override;
+  void run() override;
+  void reset() noexcept override;
+  [[nodiscard]] std::int64_t integer() final;
+  [[nodiscard]] double number() final;
+  [[nodiscard]] std::string_view text_view() final { return blob_view(); }
+  [[nodiscard]] std::string_view blob_view() final { return columns_.at(column_++); }
+
+ protected:
+  [[nodiscard]] PostgresqlConnection& connection() const { return connection_; }
+  /// Returns the parameters in the text of a statement as SQL writes them.
+  [[nodiscard]] std::vector<std::string> literals() const;
+  /// Returns the columns of the current row, to be set: their bytes. That of a null has no data.
+  [[nodiscard]] std::vector<std::string_view>& start_row();
+
+ private:
+  [[nodiscard]] bool skip_null() final;
+  [[nodiscard]] unsigned next_type() const;
+
+  PostgresqlConnection& connection_;
+  std::string name_;
+  std::vector<unsigned> parameter_types_;
+  std::vector<unsigned> column_types_;
+  std::vector<PostgresqlConnection::Value> parameters_;
+  std::vector<std::string_view> columns_;  ///< of the current row
+  std::size_t column_ = 0;
+  PostgresqlConnection::Result result_;
+  int row_ = 0;
+};
+
+PostgresqlStatement::PostgresqlStatement(PostgresqlConnection& connection, std::string_view sql)
+    : connection_(connection), name_(connection.new_statement_name()) {
+  const PostgresqlConnection::Result description = connection.describe(name_, numbered(sql));
+  for (int i = 0; i < PQnparams(description.get()); ++i) {
+    parameter_types_.push_back(PQparamtype(description.get(), i));
+  }
+  for (int i = 0; i < PQnfields(description.get()); ++i) {
+    column_types_.push_back(PQftype(description.get(), i));
+  }
+  columns_.resize(column_types_.size());
+}
+
+PostgresqlStatement& PostgresqlStatement::bind(std::int64_t value) {
+  parameters_.emplace_back(next_type(), value);
+  return *this;
+}
+
+PostgresqlStatement& PostgresqlStatement::bind(double value) {
+  parameters_.emplace_back(next_type(), value);
+  return *this;
+}
+
+PostgresqlStatement& PostgresqlStatement::bind_bytes(std::string_view bytes) {
+  parameters_.emplace_back(bytes);
+  return *this;
+}
+
+PostgresqlStatement& PostgresqlStatement::bind_null() {
+  parameters_.emplace_back();
+  return *this;
+}
+
+unsigned PostgresqlStatement::next_type() const {
+  PLUMB_CHECK(parameters_.size() < parameter_types_.size());
+  return parameter_types_[parameters_.size()];
+}
+
+std::vector<std::string> PostgresqlStatement::literals() const {
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const PostgresqlConnection::Value& value = parameters_[i];
+    if (value.is_null()) {
+      texts.emplace_back("null");
+    } else if (value.is_number()) {
+      texts.push_back('\'' + number_text(parameter_types_.at(i), value.bytes()) + '\'');
+    } else {
+      texts.push_back(connection_.literal(value.bytes()));
+    }
+  }
+  return texts;
+}
+
+bool PostgresqlStatement::step() {
+  if (!result_) {
+    row_ = -1;
+    result_ = connection_.run(name_, parameters_);
+  }
+  const pg_result* const result = result_.get();
+  if (++row_ == PQntuples(result)) {
+    reset();
+    return false;
+  }
+  std::vector<std::string_view>& columns = start_row();
+  for (int i = 0; i < static_cast<int>(columns.size()); ++i) {
+    columns[static_cast<std::size_t>(i)] =
+        PQgetisnull(result, row_, i) != 0
+            ? std::string_view()
+            : std::string_view(PQgetvalue(result, row_, i),
+                               static_cast<std::size_t>(PQgetlength(result, row_, i)));
+  }
+  return true;
+}
+
+void PostgresqlStatement::run() {
+  connection_.queue(name_, parameters_);
+  reset();
+}
+
+void PostgresqlStatement::reset() noexcept {
+  parameters_.clear();
+  result_.reset();
+}
+
+std::vector<std::string_view>& PostgresqlStatement::start_row() {
+  column_ = 0;
+  return columns_;
+}
+
+bool PostgresqlStatement::skip_null() {
+  const bool null = columns_.at(column_).data() == nullptr;
+  column_ += null ? 1 : 0;
+  return null;
+}
+
+std::int64_t PostgresqlStatement::integer() {
+  const std::size_t column = column_;
+  return skip_null() ? 0 : read_integer(column_types_[column], blob_view());
+}
+
+double PostgresqlStatement::number() {
+  const std::size_t column = column_;
+  return skip_null() ? 0.0 : read_number(column_types_[column], blob_view());
+}
 
 // What surrounds the rows of COPY in its binary form: the signature, flags, and the length of an
 // extension; and the end (the manual's page of COPY, "Binary Format").
@@ -53,7 +222,7 @@ class CopyStatement final : public Statement {
  private:
   [[nodiscard]] bool skip_null() override { return true; }
   [[nodiscard]] unsigned next_type() const { return types_[column_]; }
-  CopyStatement& put(const PostgresqlValue& value);
+  CopyStatement& put(const PostgresqlConnection::Value& value);
 
   PostgresqlConnection& connection_;
   std::string sql_;
@@ -81,7 +250,7 @@ CopyStatement::CopyStatement(PostgresqlConnection& connection,
   }
 }
 
-CopyStatement& CopyStatement::put(const PostgresqlValue& value) {
+CopyStatement& CopyStatement::put(const PostgresqlConnection::Value& value) {
   if (column_ == 0) {
     append_big_endian(bytes_, static_cast<std::uint32_t>(types_.size()), 2);
   }
@@ -96,19 +265,19 @@ CopyStatement& CopyStatement::put(const PostgresqlValue& value) {
 }
 
 CopyStatement& CopyStatement::bind(std::int64_t value) {
-  return put(PostgresqlValue(next_type(), value));
+  return put(PostgresqlConnection::Value(next_type(), value));
 }
 
 CopyStatement& CopyStatement::bind(double value) {
-  return put(PostgresqlValue(next_type(), value));
+  return put(PostgresqlConnection::Value(next_type(), value));
 }
 
 CopyStatement& CopyStatement::bind_bytes(std::string_view bytes) {
-  return put(PostgresqlValue(bytes));
+  return put(PostgresqlConnection::Value(bytes));
 }
 
 CopyStatement& CopyStatement::bind_null() {
-  return put(PostgresqlValue());
+  return put(PostgresqlConnection::Value());
 }
 
 bool CopyStatement::step() {
@@ -138,7 +307,7 @@ class RowStream final : public PostgresqlStatement {
  private:
   std::string sql_;
   bool open_ = false;
-  CopiedRow row_;
+  PostgresqlConnection::CopiedRow row_;
 };
 
 /// Returns and removes the first bytes of a row.
@@ -181,7 +350,7 @@ void RowStream::reset() noexcept {
 }
 
 /// Lock of a run in the session of a connection. The server drops it when the session ends.
-class SessionLock final : public RunLock {
+class SessionLock final : public Connection::Lock {
  public:
   SessionLock(PostgresqlConnection& connection, std::int64_t number)
       : connection_(connection), number_(number) {}
@@ -203,7 +372,7 @@ constexpr const char* kFromTables =
 
 std::size_t count_references() {
   std::size_t count = 0;
-  for (const Migration& migration : migrations()) {
+  for (const Connection::Migration& migration : migrations()) {
     constexpr std::string_view kWord = " references ";
     for (std::size_t at = migration.sql.find(kWord); at != std::string_view::npos;
          at = migration.sql.find(kWord, at + 1)) {
@@ -234,7 +403,7 @@ Bytes PostgresqlConnection::size() {
       fmt::format("select coalesce(sum(pg_total_relation_size(oid)), 0)::bigint {}", kFromTables))};
 }
 
-std::unique_ptr<RunLock> PostgresqlConnection::try_lock(const results::RunId& run) {
+std::unique_ptr<Connection::Lock> PostgresqlConnection::try_lock(const results::RunId& run) {
   const std::int64_t number = lock_number("run " + run);
   const bool locked =
       query_number(fmt::format("select pg_try_advisory_lock({})::integer", number)) != 0;

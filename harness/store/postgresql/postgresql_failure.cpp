@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/store/postgresql/postgresql_failure.hpp"
-
 #include <fmt/format.h>
 #include <libpq-fe.h>
 
@@ -8,6 +6,8 @@
 #include <string_view>
 
 #include "harness/base/error.hpp"
+#include "harness/store/postgresql/postgresql_connection.hpp"
+#include "harness/store/store.hpp"
 #include "harness/store/store_errors.hpp"
 
 namespace plumb::store {
@@ -78,7 +78,7 @@ bool is_of_encryption(std::string_view message) {
 }
 
 [[noreturn]] void throw_away(const std::string& store, const std::string& message) {
-  throw ServerAway(
+  throw Store::ServerAway(
       fmt::format("the server of the store '{}' is away: {}; check that it runs, and try again",
                   store,
                   message));

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/store/spool/spool_file.hpp"
-
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
@@ -10,7 +8,9 @@
 #include "harness/base/error.hpp"
 #include "harness/results/results_json.hpp"
 #include "harness/store/export_line.hpp"
+#include "harness/store/spool/spooled_store.hpp"
 #include "harness/store/sqlite/sqlite_connection.hpp"
+#include "harness/store/store.hpp"
 #include "harness/store/store_errors.hpp"
 
 namespace plumb::store {
@@ -28,7 +28,7 @@ struct StoredWrite {
   std::string body;
 };
 
-StoredWrite stored(const SpoolFile::Rows& write) {
+StoredWrite stored(const SpooledStore::File::Rows& write) {
   std::string body = "[";
   for (const results::Measurement& row : write.rows) {
     body.append(body.size() > 1 ? "," : "").append(to_json(row));
@@ -36,7 +36,7 @@ StoredWrite stored(const SpoolFile::Rows& write) {
   return {"rows", write.position, static_cast<std::int64_t>(write.rows.size()), body + "]"};
 }
 
-StoredWrite stored(const SpoolFile::End& write) {
+StoredWrite stored(const SpooledStore::File::End& write) {
   return {"end", write.finished.time_since_epoch().count(), 0, std::string(to_text(write.state))};
 }
 
@@ -46,7 +46,8 @@ StoredWrite stored(const results::DerivedRecord& write) {
   return {"record",
           0,
           0,
-          json{{"line", to_json(ExportLine(ExportedDerived{record, {}}))}, {"inputs", write.inputs}}
+          json{{"line", to_json(ExportLine(ExportLines::Derived{record, {}}))},
+               {"inputs", write.inputs}}
               .dump()};
 }
 
@@ -54,9 +55,9 @@ StoredWrite stored(const results::StoredProfile& write) {
   return {"profile", 0, 0, to_json(ExportLine(write))};
 }
 
-SpoolFile::Write parsed(const StoredWrite& write) {
+SpooledStore::File::Write parsed(const StoredWrite& write) {
   if (write.kind == "rows") {
-    SpoolFile::Rows rows{write.position, {}};
+    SpooledStore::File::Rows rows{write.position, {}};
     for (const json& row : json::parse(write.body)) {
       rows.rows.push_back(results::measurement_from_json(row.dump()));
     }
@@ -64,21 +65,21 @@ SpoolFile::Write parsed(const StoredWrite& write) {
   }
   if (write.kind == "end") {
     const std::optional<results::RunState> state = results::parse_run_state(write.body);
-    return SpoolFile::End{state.value_or(results::RunState::kInterrupted),
-                          Timestamp(std::chrono::microseconds(write.position))};
+    return SpooledStore::File::End{state.value_or(results::RunState::kInterrupted),
+                                   Timestamp(std::chrono::microseconds(write.position))};
   }
   if (write.kind == "profile") {
     return std::get<results::StoredProfile>(parse_export_line(write.body));
   }
   const json body = json::parse(write.body);
   results::DerivedRecord record =
-      std::get<ExportedDerived>(parse_export_line(body.at("line").get<std::string>())).record;
+      std::get<ExportLines::Derived>(parse_export_line(body.at("line").get<std::string>())).record;
   record.inputs = body.at("inputs").get<std::vector<results::RowId>>();
   return record;
 }
 
 std::filesystem::path file_of(const std::filesystem::path& folder,
-                              const SpoolFile::Header& header) {
+                              const SpooledStore::File::Header& header) {
   std::error_code failure;
   std::filesystem::create_directories(folder, failure);
   if (failure) {
@@ -94,22 +95,24 @@ std::filesystem::path file_of(const std::filesystem::path& folder,
 
 }  // namespace
 
-SpoolFile::SpoolFile(const std::filesystem::path& folder, const SpoolFile::Header& header)
+SpooledStore::File::File(const std::filesystem::path& folder,
+                         const SpooledStore::File::Header& header)
     : path_(file_of(folder, header)), connection_(path_, false, kPatience), header_(header) {
   own();
   connection_.execute(
       "create table if not exists spool (url text not null, run text not null, fence bigint not "
       "null); create table if not exists writes (number integer primary key, kind text not null, "
       "position bigint not null, rows bigint not null, body text not null); delete from spool");
-  SqliteStatement statement(connection_, "insert into spool (url, run, fence) values (?, ?, ?)");
+  SqliteConnection::Prepared statement(connection_,
+                                       "insert into spool (url, run, fence) values (?, ?, ?)");
   statement.bind(std::string_view(header.url)).bind(std::string_view(header.run));
   statement.bind(header.fence).run();
 }
 
-SpoolFile::SpoolFile(const std::filesystem::path& file)
+SpooledStore::File::File(const std::filesystem::path& file)
     : path_(file), connection_(path_, false, kPatience) {
   own();
-  SqliteStatement statement(connection_, "select url, run, fence from spool");
+  SqliteConnection::Prepared statement(connection_, "select url, run, fence from spool");
   if (!statement.step()) {
     throw Error(Error::Kind::kEnvironment,
                 fmt::format("'{}' is not a spool of results: move it away", file.string()));
@@ -120,15 +123,15 @@ SpoolFile::SpoolFile(const std::filesystem::path& file)
 }
 
 // SQLite then keeps its lock until the connection is closed, however the process ends.
-void SpoolFile::own() {
+void SpooledStore::File::own() {
   connection_.execute("pragma locking_mode = exclusive; begin exclusive; commit");
 }
 
-void SpoolFile::add(const std::vector<Write>& writes) {
-  Transaction transaction(connection_, TransactionKind::kWrite);
+void SpooledStore::File::add(const std::vector<Write>& writes) {
+  Connection::Transaction transaction(connection_, Connection::TransactionKind::kWrite);
   for (const Write& write : writes) {
     const StoredWrite columns = std::visit([](const auto& each) { return stored(each); }, write);
-    SqliteStatement statement(
+    SqliteConnection::Prepared statement(
         connection_, "insert into writes (kind, position, rows, body) values (?, ?, ?, ?)");
     statement.bind(std::string_view(columns.kind)).bind(columns.position).bind(columns.rows);
     statement.bind(std::string_view(columns.body)).run();
@@ -136,8 +139,8 @@ void SpoolFile::add(const std::vector<Write>& writes) {
   transaction.commit();
 }
 
-std::optional<SpoolFile::Entry> SpoolFile::oldest() const {
-  SqliteStatement statement(
+std::optional<SpooledStore::File::Entry> SpooledStore::File::oldest() const {
+  SqliteConnection::Prepared statement(
       connection_, "select number, kind, position, rows, body from writes order by number limit 1");
   if (!statement.step()) {
     return std::nullopt;
@@ -159,22 +162,22 @@ std::optional<SpoolFile::Entry> SpoolFile::oldest() const {
   }
 }
 
-void SpoolFile::drop(std::int64_t number) {
-  SqliteStatement statement(connection_, "delete from writes where number = ?");
+void SpooledStore::File::drop(std::int64_t number) {
+  SqliteConnection::Prepared statement(connection_, "delete from writes where number = ?");
   statement.bind(number).run();
 }
 
-std::size_t SpoolFile::waiting_rows() const {
-  SqliteStatement statement(connection_, "select coalesce(sum(rows), 0) from writes");
+std::size_t SpooledStore::File::waiting_rows() const {
+  SqliteConnection::Prepared statement(connection_, "select coalesce(sum(rows), 0) from writes");
   return statement.step() ? static_cast<std::size_t>(statement.integer()) : 0;
 }
 
-void SpoolFile::remove() {
+void SpooledStore::File::remove() {
   std::error_code ignored;
   std::filesystem::remove(path_, ignored);
 }
 
-void SpoolFile::set_aside() {
+void SpooledStore::File::set_aside() {
   std::error_code ignored;
   std::filesystem::rename(path_, path_.string() + ".refused", ignored);
 }
@@ -198,11 +201,11 @@ class Replay {
  public:
   Replay(TableStore& store, const results::RunId& run) : store_(store), run_(run) {}
 
-  std::size_t operator()(const SpoolFile::Rows& write) const {
+  std::size_t operator()(const SpooledStore::File::Rows& write) const {
     store_.append_at(run_, write.position, write.rows);
     return write.rows.size();
   }
-  std::size_t operator()(const SpoolFile::End& write) const {
+  std::size_t operator()(const SpooledStore::File::End& write) const {
     store_.end_again(run_, write.state, write.finished);
     return 0;
   }
@@ -220,10 +223,12 @@ class Replay {
   const results::RunId& run_;
 };
 
-SpooledRun sync(const std::filesystem::path& file, const std::string& url, TableStore& server) {
-  SpooledRun report{file.stem().string(), file, 0, 0, ""};
+Store::SpooledRun sync(const std::filesystem::path& file,
+                       const std::string& url,
+                       TableStore& server) {
+  Store::SpooledRun report{file.stem().string(), file, 0, 0, ""};
   try {
-    SpoolFile spool(file);
+    SpooledStore::File spool(file);
     report.run = spool.header().run;
     report.waiting_rows = spool.waiting_rows();
     if (spool.header().url != url) {
@@ -239,7 +244,7 @@ SpooledRun sync(const std::filesystem::path& file, const std::string& url, Table
       server.release(report.run);
       report.waiting_rows = 0;
       spool.remove();
-    } catch (const ServerAway&) {
+    } catch (const Store::ServerAway&) {
       throw;
     } catch (const Error& error) {
       server.release(report.run);
@@ -249,7 +254,7 @@ SpooledRun sync(const std::filesystem::path& file, const std::string& url, Table
       report.problem = error.what();
     }
   } catch (const Error& error) {
-    if (dynamic_cast<const ServerAway*>(&error) != nullptr) {
+    if (dynamic_cast<const Store::ServerAway*>(&error) != nullptr) {
       throw;
     }
     report.problem = error.kind() == Error::Kind::kTryAgain ? "a live process has them"
@@ -260,12 +265,12 @@ SpooledRun sync(const std::filesystem::path& file, const std::string& url, Table
 
 }  // namespace
 
-std::size_t replay(SpoolFile& spool, TableStore& store) {
+std::size_t replay(SpooledStore::File& spool, TableStore& store) {
   std::size_t rows = 0;
-  while (const std::optional<SpoolFile::Entry> entry = spool.oldest()) {
+  while (const std::optional<SpooledStore::File::Entry> entry = spool.oldest()) {
     try {
       rows += std::visit(Replay(store, spool.header().run), entry->write);
-    } catch (const StaleClaim& stale) {
+    } catch (const SharedWork::StaleClaim& stale) {
       spdlog::warn("{}", stale.what());
     }
     spool.drop(entry->number);
@@ -273,10 +278,10 @@ std::size_t replay(SpoolFile& spool, TableStore& store) {
   return rows;
 }
 
-std::vector<SpooledRun> sync_spools_of(const std::filesystem::path& folder,
-                                       const std::string& url,
-                                       TableStore& server) {
-  std::vector<SpooledRun> reports;
+std::vector<Store::SpooledRun> sync_spools_of(const std::filesystem::path& folder,
+                                              const std::string& url,
+                                              TableStore& server) {
+  std::vector<Store::SpooledRun> reports;
   for (const std::filesystem::path& file : find_spools(folder)) {
     reports.push_back(sync(file, url, server));
   }

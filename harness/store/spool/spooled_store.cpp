@@ -7,9 +7,7 @@
 #include <algorithm>
 
 #include "harness/base/error.hpp"
-#include "harness/store/profile_content.hpp"
-#include "harness/store/spool/spool_file.hpp"
-#include "harness/store/tables/measurement_row.hpp"
+#include "harness/store/content_hash.hpp"
 #include "harness/store/tables/measurement_table.hpp"
 
 namespace plumb::store {
@@ -23,7 +21,7 @@ constexpr std::chrono::seconds kLongestPause{60};
 SpooledStore::SpooledStore(std::string url, std::filesystem::path folder, Opener open)
     : url_(std::move(url)), folder_(std::move(folder)), open_(std::move(open)) {
   server_ = open_();
-  for (const SpooledRun& run : sync_spools_of(folder_, url_, *server_)) {
+  for (const Store::SpooledRun& run : sync_spools_of(folder_, url_, *server_)) {
     if (!run.problem.empty()) {
       spdlog::warn("results of run {} wait in '{}': {}", run.run, run.file.string(), run.problem);
     } else if (run.sent_rows > 0) {
@@ -55,7 +53,7 @@ SpooledStore::~SpooledStore() {
   }
 }
 
-void SpooledStore::lose(const ServerAway& away) const {
+void SpooledStore::lose(const Store::ServerAway& away) const {
   server_.reset();
   reason_ = away.what();
   pause_ = kFirstPause;
@@ -70,7 +68,7 @@ void SpooledStore::connect() const {
       continue;
     }
     if (!server->retake(id, run.place.fence)) {
-      throw ServerAway(fmt::format(
+      throw Store::ServerAway(fmt::format(
           "the server of '{}' still holds run {} for the connection that was lost", url_, id));
     }
     if (run.spool) {
@@ -89,11 +87,11 @@ void SpooledStore::connect() const {
 TableStore& SpooledStore::server() const {
   if (!server_) {
     if (std::chrono::steady_clock::now() < next_try_) {
-      throw ServerAway(reason_);
+      throw Store::ServerAway(reason_);
     }
     try {
       connect();
-    } catch (const ServerAway& away) {
+    } catch (const Store::ServerAway& away) {
       reason_ = away.what();
       pause_ = std::min<std::chrono::steady_clock::duration>(2 * pause_, kLongestPause);
       next_try_ = std::chrono::steady_clock::now() + pause_;
@@ -108,7 +106,7 @@ auto SpooledStore::answer(Ask&& ask, Recall&& recall) const
     -> decltype(ask(std::declval<TableStore&>())) {
   try {
     return ask(server());
-  } catch (const ServerAway& away) {
+  } catch (const Store::ServerAway& away) {
     if (server_) {
       lose(away);
     }
@@ -126,19 +124,22 @@ auto SpooledStore::answer(Ask&& ask) const {
 }
 
 template <typename Send>
-void SpooledStore::write(Run& run, const std::vector<SpoolFile::Write>& kept, Send&& send) {
+void SpooledStore::write(Run& run,
+                         const std::vector<SpooledStore::File::Write>& kept,
+                         Send&& send) {
   try {
     send(server());
     return;
-  } catch (const ServerAway& away) {
+  } catch (const Store::ServerAway& away) {
     // It may have been committed: whoever sends it again finds out.
     if (server_) {
       lose(away);
     }
   }
   if (!run.spool) {
-    run.spool = std::make_unique<SpoolFile>(
-        folder_, SpoolFile::Header{url_, run.record.header.id, run.place.fence, run.place.shared});
+    run.spool = std::make_unique<SpooledStore::File>(
+        folder_,
+        SpooledStore::File::Header{url_, run.record.header.id, run.place.fence, run.place.shared});
   }
   run.spool->add(kept);
 }
@@ -184,7 +185,7 @@ bool SpooledStore::take_run(const results::RunId& run) {
 std::vector<results::RowId> SpooledStore::append(const results::RunId& run,
                                                  std::span<const results::Measurement> rows) {
   Run& of = taken(run);
-  SpoolFile::Rows kept{of.place.next_position, {}};
+  SpooledStore::File::Rows kept{of.place.next_position, {}};
   for (const results::Measurement& row : rows) {
     kept.rows.push_back(repaired(row).value_or(row));
   }
@@ -212,7 +213,7 @@ void SpooledStore::finish_run(const results::RunId& run,
                               results::RunState state,
                               Timestamp finished) {
   Run& of = taken(run);
-  write(of, {SpoolFile::End{state, finished}}, [&](TableStore& server) {
+  write(of, {SpooledStore::File::End{state, finished}}, [&](TableStore& server) {
     server.finish_run(run, state, finished);
   });
   of.record.state = state;
@@ -235,7 +236,7 @@ void SpooledStore::put_derived(std::span<const results::DerivedRecord> records) 
       });
       continue;
     }
-    const std::vector<SpoolFile::Write> kept(of_run.begin(), of_run.end());
+    const std::vector<SpooledStore::File::Write> kept(of_run.begin(), of_run.end());
     write(found->second, kept, [&](TableStore& server) { server.put_derived(of_run); });
     for (const results::DerivedRecord& record : of_run) {
       found->second.records.push_back(record);
@@ -276,7 +277,7 @@ std::vector<results::StoredMeasurement> SpooledStore::reusable(
       [&](TableStore& server) { return server.reusable(environment_id, keys, cache, not_before); });
 }
 
-std::vector<SeriesPoint> SpooledStore::series(const SeriesQuery& query) const {
+std::vector<Store::SeriesQuery::Point> SpooledStore::series(const Store::SeriesQuery& query) const {
   return answer([&](TableStore& server) { return server.series(query); });
 }
 
@@ -374,8 +375,8 @@ std::size_t SpooledStore::import_from(std::istream& in) {
   return answer([&](TableStore& server) { return server.import_from(in); });
 }
 
-CollectedGarbage SpooledStore::collect_garbage(Timestamp before,
-                                               std::optional<Timestamp> profiles_before) {
+Store::Garbage SpooledStore::collect_garbage(Timestamp before,
+                                             std::optional<Timestamp> profiles_before) {
   return answer(
       [&](TableStore& server) { return server.collect_garbage(before, profiles_before); });
 }
@@ -386,7 +387,7 @@ template <typename Ask>
 auto SpooledStore::ask_work(Ask&& ask) const {
   try {
     return ask(server());
-  } catch (const ServerAway& away) {
+  } catch (const Store::ServerAway& away) {
     if (server_) {
       lose(away);
     }
@@ -420,21 +421,21 @@ void SpooledStore::offer(const results::RunId& run, int stage, std::span<const s
   ask_work([&](TableStore& server) { server.offer(run, stage, items); });
 }
 
-std::optional<WorkClaim> SpooledStore::claim(const results::RunId& run, int stage) {
+std::optional<SharedWork::Claim> SpooledStore::claim(const results::RunId& run, int stage) {
   return ask_work([&](TableStore& server) { return server.claim(run, stage); });
 }
 
-std::vector<WorkClaim> SpooledStore::claims(const results::RunId& run, int stage) {
+std::vector<SharedWork::Claim> SpooledStore::claims(const results::RunId& run, int stage) {
   return ask_work([&](TableStore& server) { return server.claims(run, stage); });
 }
 
 void SpooledStore::note(const results::RunId& run,
                         std::span<const std::string> items,
-                        WorkProgress progress) {
+                        SharedWork::Progress progress) {
   ask_work([&](TableStore& server) { server.note(run, items, progress); });
 }
 
-std::map<int, WorkCount> SpooledStore::count(const results::RunId& run) const {
+std::map<int, SharedWork::Count> SpooledStore::count(const results::RunId& run) const {
   return ask_work([&](TableStore& server) { return server.count(run); });
 }
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -9,22 +11,90 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
-#include "harness/store/spool/spool_file.hpp"
+#include "harness/results/profile/named_profile.hpp"
+#include "harness/results/run.hpp"
+#include "harness/store/sqlite/sqlite_connection.hpp"
 #include "harness/store/store.hpp"
 #include "harness/store/store_errors.hpp"
 #include "harness/store/tables/table_store.hpp"
 
 namespace plumb::store {
 
+/// Returns the spools in a folder. There may be none, nor a folder.
+[[nodiscard]] std::vector<std::filesystem::path> find_spools(const std::filesystem::path& folder);
+
+/// Sends the spools of dead processes to the store that they are for, and removes those that are
+/// sent. Throws Store::ServerAway if the server goes away meanwhile.
+std::vector<Store::SpooledRun> sync_spools_of(const std::filesystem::path& folder,
+                                              const std::string& url,
+                                              TableStore& server);
+
 /// Store on a server that may go away while runs are written to it.
 ///
 /// While it is away, what is written to the runs that this store has taken goes to a spool, one
 /// file a run, and what was written to them can be read. The next contact sends the spool, in
-/// order and exactly once. All else throws ServerAway.
+/// order and exactly once. All else throws Store::ServerAway.
 class SpooledStore final : public Store, public SharedWork {
  public:
+  /// SQLite file with the writes of one run that wait for its server, in order. A write is in it
+  /// before its call returns. The file belongs to one process at a time, as long as that lives.
+  class File {
+   public:
+    /// Rows of a run from a position on.
+    struct Rows {
+      std::int64_t position;
+      std::vector<results::Measurement> rows;
+    };
+    /// End of a run.
+    struct End {
+      results::RunState state;
+      Timestamp finished;
+    };
+    /// Write to a store that waits for its server.
+    using Write = std::variant<Rows, End, results::DerivedRecord, results::StoredProfile>;
+
+    /// Run whose writes a spool holds.
+    struct Header {
+      std::string url;  ///< of its store
+      results::RunId run;
+      std::int64_t fence = 0;  ///< of the process that had the run; its number in a shared one
+      bool shared = false;     ///< only needed to make the file: each process has one
+    };
+
+    /// Makes the file of a run in a folder, or opens the one that is there.
+    File(const std::filesystem::path& folder, const Header& header);
+    /// Opens a file. Throws Error{kTryAgain} if a live process has it.
+    explicit File(const std::filesystem::path& file);
+
+    [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+    [[nodiscard]] const Header& header() const { return header_; }
+    /// Adds writes: all of them or none.
+    void add(const std::vector<Write>& writes);
+
+    /// Oldest write.
+    struct Entry {
+      std::int64_t number = 0;
+      Write write;
+    };
+    [[nodiscard]] std::optional<Entry> oldest() const;
+    void drop(std::int64_t number);
+    /// Returns how many rows wait.
+    [[nodiscard]] std::size_t waiting_rows() const;
+    /// Removes the file.
+    void remove();
+    /// Gives the file another name, by which it is no longer a spool.
+    void set_aside();
+
+   private:
+    void own();
+    std::filesystem::path path_;
+    SqliteConnection connection_;
+    Header header_;
+  };
+
   /// Opens the connection to the server, for the first time and anew.
   using Opener = std::function<std::unique_ptr<TableStore>()>;
 
@@ -52,7 +122,8 @@ class SpooledStore final : public Store, public SharedWork {
       std::span<const model::LayerKey> keys,
       results::CacheMode cache,
       std::optional<Timestamp> not_before) const override;
-  [[nodiscard]] std::vector<SeriesPoint> series(const SeriesQuery& query) const override;
+  [[nodiscard]] std::vector<Store::SeriesQuery::Point> series(
+      const Store::SeriesQuery& query) const override;
   void put_derived(std::span<const results::DerivedRecord> records) override;
   [[nodiscard]] std::vector<results::DerivedRecord> derived(const results::RunId& run,
                                                             const std::string& kind) const override;
@@ -75,12 +146,14 @@ class SpooledStore final : public Store, public SharedWork {
              std::int64_t member,
              std::chrono::milliseconds lease) override;
   void offer(const results::RunId& run, int stage, std::span<const std::string> items) override;
-  [[nodiscard]] std::optional<WorkClaim> claim(const results::RunId& run, int stage) override;
-  [[nodiscard]] std::vector<WorkClaim> claims(const results::RunId& run, int stage) override;
+  [[nodiscard]] std::optional<SharedWork::Claim> claim(const results::RunId& run,
+                                                       int stage) override;
+  [[nodiscard]] std::vector<SharedWork::Claim> claims(const results::RunId& run,
+                                                      int stage) override;
   void note(const results::RunId& run,
             std::span<const std::string> items,
-            WorkProgress progress) override;
-  [[nodiscard]] std::map<int, WorkCount> count(const results::RunId& run) const override;
+            SharedWork::Progress progress) override;
+  [[nodiscard]] std::map<int, SharedWork::Count> count(const results::RunId& run) const override;
   [[nodiscard]] int schema_version() const override;
   [[nodiscard]] std::int64_t revision() const override;
   [[nodiscard]] Bytes size() const override;
@@ -89,8 +162,8 @@ class SpooledStore final : public Store, public SharedWork {
   void export_to(std::ostream& out, std::span<const results::RunId> runs) const override;
   std::size_t import_from(std::istream& in) override;
   using Store::collect_garbage;
-  CollectedGarbage collect_garbage(Timestamp before,
-                                   std::optional<Timestamp> profiles_before) override;
+  Store::Garbage collect_garbage(Timestamp before,
+                                 std::optional<Timestamp> profiles_before) override;
 
  private:
   /// What is known here of a run that this store has taken.
@@ -100,14 +173,14 @@ class SpooledStore final : public Store, public SharedWork {
     std::vector<results::StoredMeasurement> rows;
     std::vector<results::DerivedRecord> records;
     std::vector<results::StoredProfile> profiles;
-    std::unique_ptr<SpoolFile> spool;  ///< absent: nothing waits
-    bool open = true;                  ///< not ended
+    std::unique_ptr<File> spool;  ///< absent: nothing waits
+    bool open = true;             ///< not ended
   };
 
-  /// Returns the connected store. Connects if it is time to try again. Throws ServerAway.
+  /// Returns the connected store. Connects if it is time to try again. Throws Store::ServerAway.
   TableStore& server() const;
   void connect() const;
-  void lose(const ServerAway& away) const;
+  void lose(const Store::ServerAway& away) const;
   /// Returns what `ask` answers with the server. Without one, what `recall` knows, or else throws.
   template <typename Ask, typename Recall>
   auto answer(Ask&& ask, Recall&& recall) const -> decltype(ask(std::declval<TableStore&>()));
@@ -117,7 +190,7 @@ class SpooledStore final : public Store, public SharedWork {
   auto ask_work(Ask&& ask) const;
   /// Sends what `kept` is to a run in one transaction, or keeps it in the run's spool.
   template <typename Send>
-  void write(Run& run, const std::vector<SpoolFile::Write>& kept, Send&& send);
+  void write(Run& run, const std::vector<File::Write>& kept, Send&& send);
   [[nodiscard]] Run& taken(const results::RunId& run);
   [[nodiscard]] const Run* known(const results::RunId& run) const;
   void remember(const results::RunId& run);
@@ -132,5 +205,11 @@ class SpooledStore final : public Store, public SharedWork {
   mutable std::chrono::steady_clock::time_point next_try_;
   mutable std::chrono::steady_clock::duration pause_{};
 };
+
+/// Sends the writes of a spool to a store that has retaken their run, in order, and drops each once
+/// it is committed. A write that the store has already changes nothing, and one of
+/// shared work that another process has by now is left out. Returns the number of rows
+/// sent. Throws Store::ServerAway if the server goes away; then the rest stays.
+std::size_t replay(SpooledStore::File& spool, TableStore& store);
 
 }  // namespace plumb::store

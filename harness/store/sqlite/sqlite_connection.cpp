@@ -12,7 +12,6 @@
 #include <optional>
 
 #include "harness/base/error.hpp"
-#include "harness/store/migration.hpp"
 #include "harness/store/store_errors.hpp"
 
 namespace plumb::store {
@@ -65,7 +64,7 @@ std::optional<Schema> expected(int version) {
   const int code = sqlite3_open_v2(":memory:", &raw, SQLITE_OPEN_READWRITE, nullptr);
   const std::unique_ptr<sqlite3, Close> memory(raw);
   std::string sql = "create table migrations (number integer primary key, name text not null);";
-  for (const Migration& migration : migrations()) {
+  for (const Connection::Migration& migration : migrations()) {
     if (migration.number <= version) {
       sql += migration.sql;
     }
@@ -275,8 +274,8 @@ bool SqliteConnection::read_only() const {
   return sqlite3_db_readonly(handle(), "main") == 1;
 }
 
-void SqliteConnection::begin(TransactionKind kind) {
-  const bool writes = kind == TransactionKind::kWrite;
+void SqliteConnection::begin(Connection::TransactionKind kind) {
+  const bool writes = kind == Connection::TransactionKind::kWrite;
   if (writes) {
     if (read_only()) {
       check(SQLITE_READONLY, "write to");
@@ -287,9 +286,9 @@ void SqliteConnection::begin(TransactionKind kind) {
         writes ? "start writing to" : "start reading");
 }
 
-void SqliteConnection::commit(TransactionKind kind) {
+void SqliteConnection::commit(Connection::TransactionKind kind) {
   check(sqlite3_exec(handle(), "commit", nullptr, nullptr, nullptr), "commit to");
-  if (kind == TransactionKind::kWrite) {
+  if (kind == Connection::TransactionKind::kWrite) {
     require_in_place();
   }
 }
@@ -301,11 +300,11 @@ void SqliteConnection::rollback() noexcept {
   }
 }
 
-void SqliteStatement::Finalize::operator()(sqlite3_stmt* handle) const noexcept {
+void SqliteConnection::Prepared::Finalize::operator()(sqlite3_stmt* handle) const noexcept {
   sqlite3_finalize(handle);
 }
 
-SqliteStatement::SqliteStatement(const SqliteConnection& connection, std::string_view sql)
+SqliteConnection::Prepared::Prepared(const SqliteConnection& connection, std::string_view sql)
     : connection_(&connection) {
   sqlite3_stmt* raw = nullptr;
   const int code = sqlite3_prepare_v3(connection.handle(),
@@ -318,23 +317,23 @@ SqliteStatement::SqliteStatement(const SqliteConnection& connection, std::string
   connection.check(code, "prepare a statement in");
 }
 
-void SqliteStatement::check(int code) const {
+void SqliteConnection::Prepared::check(int code) const {
   if (code != SQLITE_OK) {
     connection_->check(code, "use a statement in");
   }
 }
 
-SqliteStatement& SqliteStatement::bind(std::int64_t value) {
+SqliteConnection::Prepared& SqliteConnection::Prepared::bind(std::int64_t value) {
   check(sqlite3_bind_int64(handle_.get(), ++parameter_, value));
   return *this;
 }
 
-SqliteStatement& SqliteStatement::bind(double value) {
+SqliteConnection::Prepared& SqliteConnection::Prepared::bind(double value) {
   check(sqlite3_bind_double(handle_.get(), ++parameter_, value));
   return *this;
 }
 
-SqliteStatement& SqliteStatement::bind(std::string_view text) {
+SqliteConnection::Prepared& SqliteConnection::Prepared::bind(std::string_view text) {
   // A null pointer would bind NULL, not the empty text.
   const char* const data = text.data() == nullptr ? "" : text.data();
   check(sqlite3_bind_text64(
@@ -342,18 +341,18 @@ SqliteStatement& SqliteStatement::bind(std::string_view text) {
   return *this;
 }
 
-SqliteStatement& SqliteStatement::bind_bytes(std::string_view bytes) {
+SqliteConnection::Prepared& SqliteConnection::Prepared::bind_bytes(std::string_view bytes) {
   check(
       sqlite3_bind_blob64(handle_.get(), ++parameter_, bytes.data(), bytes.size(), SQLITE_STATIC));
   return *this;
 }
 
-SqliteStatement& SqliteStatement::bind_null() {
+SqliteConnection::Prepared& SqliteConnection::Prepared::bind_null() {
   check(sqlite3_bind_null(handle_.get(), ++parameter_));
   return *this;
 }
 
-bool SqliteStatement::step() {
+bool SqliteConnection::Prepared::step() {
   const int code = sqlite3_step(handle_.get());
   column_ = 0;
   if (code == SQLITE_ROW) {
@@ -372,27 +371,27 @@ bool SqliteStatement::step() {
   return false;
 }
 
-void SqliteStatement::reset() noexcept {
+void SqliteConnection::Prepared::reset() noexcept {
   sqlite3_reset(handle_.get());
   parameter_ = 0;
   column_ = 0;
 }
 
-bool SqliteStatement::skip_null() {
+bool SqliteConnection::Prepared::skip_null() {
   const bool null = sqlite3_column_type(handle_.get(), column_) == SQLITE_NULL;
   column_ += null ? 1 : 0;
   return null;
 }
 
-std::int64_t SqliteStatement::integer() {
+std::int64_t SqliteConnection::Prepared::integer() {
   return sqlite3_column_int64(handle_.get(), column_++);
 }
 
-double SqliteStatement::number() {
+double SqliteConnection::Prepared::number() {
   return sqlite3_column_double(handle_.get(), column_++);
 }
 
-std::string_view SqliteStatement::text_view() {
+std::string_view SqliteConnection::Prepared::text_view() {
   const auto* const data = static_cast<const char*>(
       static_cast<const void*>(sqlite3_column_text(handle_.get(), column_)));
   const int size = sqlite3_column_bytes(handle_.get(), column_++);
@@ -400,7 +399,7 @@ std::string_view SqliteStatement::text_view() {
                          : std::string_view(data, static_cast<std::size_t>(size));
 }
 
-std::string_view SqliteStatement::blob_view() {
+std::string_view SqliteConnection::Prepared::blob_view() {
   const auto* const data = static_cast<const char*>(sqlite3_column_blob(handle_.get(), column_));
   const int size = sqlite3_column_bytes(handle_.get(), column_++);
   return data == nullptr ? std::string_view{}

@@ -26,6 +26,39 @@ namespace plumb::store {
 /// Owner of one connection to an SQLite database.
 class SqliteConnection final : public Connection {
  public:
+  /// Owner of one prepared statement of SQLite.
+  class Prepared final : public Statement {
+   public:
+    using Statement::bind;
+
+    /// Prepares `sql`. `connection` must live longer.
+    Prepared(const SqliteConnection& connection, std::string_view sql);
+
+    Prepared& bind(std::int64_t value) override;
+    Prepared& bind(double value) override;
+    Prepared& bind(std::string_view text) override;
+    Prepared& bind_bytes(std::string_view bytes) override;
+    Prepared& bind_null() override;
+    bool step() override;
+    void reset() noexcept override;
+    [[nodiscard]] std::int64_t integer() override;
+    [[nodiscard]] double number() override;
+    [[nodiscard]] std::string_view text_view() override;
+    [[nodiscard]] std::string_view blob_view() override;
+
+   private:
+    struct Finalize {
+      void operator()(sqlite3_stmt* handle) const noexcept;
+    };
+    [[nodiscard]] bool skip_null() override;
+    void check(int code) const;
+
+    const SqliteConnection* connection_;
+    std::unique_ptr<sqlite3_stmt, Finalize> handle_;
+    int parameter_ = 0;
+    int column_ = 0;
+  };
+
   /// Opens a database file, and creates it if it is absent. It is opened for reading only if
   /// `for_reading`, or if the file or its folder cannot be written. In such a folder, a file with a
   /// log that nobody has open is read from a copy. `patience` is how long a statement waits for
@@ -54,10 +87,10 @@ class SqliteConnection final : public Connection {
   // Enough rows to make the start of a statement cheap, and few enough parameters.
   [[nodiscard]] std::size_t rows_per_insert() const override { return 32; }
   void execute(const std::string& sql) override;
-  void begin(TransactionKind kind) override;
-  void commit(TransactionKind kind) override;
+  void begin(Connection::TransactionKind kind) override;
+  void commit(Connection::TransactionKind kind) override;
   void rollback() noexcept override;
-  [[nodiscard]] std::unique_ptr<RunLock> try_lock(const results::RunId& run) override;
+  [[nodiscard]] std::unique_ptr<Connection::Lock> try_lock(const results::RunId& run) override;
   [[nodiscard]] Contents contents() override;
   [[nodiscard]] std::string history_sql() const override;
   [[nodiscard]] std::string migration_sql(std::string_view sql) const override {
@@ -86,39 +119,6 @@ class SqliteConnection final : public Connection {
   std::unique_ptr<StoreCopy> copy_;
   std::unique_ptr<sqlite3, Close> handle_;
   std::optional<LeaseFile> lease_file_;
-};
-
-/// Owner of one prepared statement of SQLite.
-class SqliteStatement final : public Statement {
- public:
-  using Statement::bind;
-
-  /// Prepares `sql`. `connection` must live longer.
-  SqliteStatement(const SqliteConnection& connection, std::string_view sql);
-
-  SqliteStatement& bind(std::int64_t value) override;
-  SqliteStatement& bind(double value) override;
-  SqliteStatement& bind(std::string_view text) override;
-  SqliteStatement& bind_bytes(std::string_view bytes) override;
-  SqliteStatement& bind_null() override;
-  bool step() override;
-  void reset() noexcept override;
-  [[nodiscard]] std::int64_t integer() override;
-  [[nodiscard]] double number() override;
-  [[nodiscard]] std::string_view text_view() override;
-  [[nodiscard]] std::string_view blob_view() override;
-
- private:
-  struct Finalize {
-    void operator()(sqlite3_stmt* handle) const noexcept;
-  };
-  [[nodiscard]] bool skip_null() override;
-  void check(int code) const;
-
-  const SqliteConnection* connection_;
-  std::unique_ptr<sqlite3_stmt, Finalize> handle_;
-  int parameter_ = 0;
-  int column_ = 0;
 };
 
 }  // namespace plumb::store

@@ -9,13 +9,13 @@
 #include "harness/store/files/store_files.hpp"
 #include "harness/store/sqlite/sqlite_connection.hpp"
 #include "harness/store/store_errors.hpp"
-#include "harness/store/tables/schema.hpp"
+#include "harness/store/tables/connection.hpp"
 
 namespace plumb::store {
 namespace {
 
 /// Lock of a run in the file beside the store.
-class FileLock final : public RunLock {
+class FileLock final : public Connection::Lock {
  public:
   explicit FileLock(LeaseFile::Lock lock) : lock_(std::move(lock)) {}
 
@@ -26,7 +26,7 @@ class FileLock final : public RunLock {
 using Faults = std::vector<std::string>;
 
 void check_pages(const SqliteConnection& connection, Faults& faults) {
-  SqliteStatement statement(connection, "pragma integrity_check");
+  SqliteConnection::Prepared statement(connection, "pragma integrity_check");
   while (statement.step()) {
     const std::string line = statement.text();
     if (line != "ok") {
@@ -48,7 +48,7 @@ void check_log(const SqliteConnection& connection, Faults& faults) {
 }
 
 void check_references(const SqliteConnection& connection, Faults& faults) {
-  SqliteStatement statement(connection, "pragma foreign_key_check");
+  SqliteConnection::Prepared statement(connection, "pragma foreign_key_check");
   while (statement.step()) {
     const std::string table = statement.text();
     const std::optional<std::int64_t> row = statement.optional_integer();
@@ -62,7 +62,7 @@ void check_references(const SqliteConnection& connection, Faults& faults) {
 }  // namespace
 
 bool SqliteConnection::is_in_wal_mode(const char* sql) const {
-  SqliteStatement statement(*this, sql);
+  SqliteConnection::Prepared statement(*this, sql);
   return statement.step() && statement.text_view() == "wal";
 }
 
@@ -103,7 +103,7 @@ void SqliteConnection::set_up() {
 }
 
 std::int64_t SqliteConnection::revision() {
-  SqliteStatement statement(*this, "pragma data_version");
+  SqliteConnection::Prepared statement(*this, "pragma data_version");
   PLUMB_CHECK(statement.step());
   return statement.integer();
 }
@@ -119,7 +119,7 @@ Bytes SqliteConnection::size() {
 }
 
 std::unique_ptr<Statement> SqliteConnection::prepare(const std::string& sql) {
-  return std::make_unique<SqliteStatement>(*this, sql);
+  return std::make_unique<SqliteConnection::Prepared>(*this, sql);
 }
 
 std::unique_ptr<Statement> SqliteConnection::prepare_insert(const std::string& table,
@@ -137,7 +137,7 @@ std::unique_ptr<Statement> SqliteConnection::prepare_insert(const std::string& t
   return prepare(sql);
 }
 
-std::unique_ptr<RunLock> SqliteConnection::try_lock(const results::RunId& run) {
+std::unique_ptr<Connection::Lock> SqliteConnection::try_lock(const results::RunId& run) {
   if (!lease_file_) {
     lease_file_.emplace(path_);
   }
@@ -146,7 +146,7 @@ std::unique_ptr<RunLock> SqliteConnection::try_lock(const results::RunId& run) {
 }
 
 Connection::Contents SqliteConnection::contents() {
-  SqliteStatement statement(
+  SqliteConnection::Prepared statement(
       *this,
       "select count(*), coalesce(sum(type = 'table' and name = 'migrations'), 0) from "
       "sqlite_master");

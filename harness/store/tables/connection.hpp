@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -85,28 +87,122 @@ class Statement {
   [[nodiscard]] virtual bool skip_null() = 0;
 };
 
-/// Lock of one run. It ends with this object, or when its process dies.
-class RunLock {
- public:
-  RunLock() = default;
-  virtual ~RunLock() = default;
-  RunLock(const RunLock&) = delete;
-  RunLock& operator=(const RunLock&) = delete;
-  RunLock(RunLock&&) = delete;
-  RunLock& operator=(RunLock&&) = delete;
-};
-
-/// What a transaction does.
-enum class TransactionKind {
-  kRead,   ///< one snapshot for several statements
-  kWrite,  ///< excludes other writers at once, waiting for them
-  kClaim,  ///< writes to the tables of shared work alone, without waiting for writers
-};
-
 /// Connection to the database of a store. For one thread at a time. It is all that a kind of
 /// database must provide: the tables above it are the same in each.
 class Connection {
  public:
+  /// Cache of all prepared statements of a connection. The connection must live longer.
+  class StatementCache {
+   public:
+    /// Use of a cached statement, which it resets at the end of its scope. A reader that leaves
+    /// early then does not hold a snapshot open.
+    class Use {
+     public:
+      explicit Use(Statement& statement) : statement_(statement) { statement.reset(); }
+      ~Use() { statement_.reset(); }
+      Use(const Use&) = delete;
+      Use& operator=(const Use&) = delete;
+      Use(Use&&) = delete;
+      Use& operator=(Use&&) = delete;
+      Statement* operator->() const { return &statement_; }
+      Statement& operator*() const { return statement_; }
+
+     private:
+      Statement& statement_;
+    };
+
+    explicit StatementCache(Connection& connection) : connection_(connection) {}
+
+    /// Returns the statement, reset and ready to be bound. Only one use of the same text at a time.
+    [[nodiscard]] Use use(const std::string& sql) {
+      std::unique_ptr<Statement>& statement = statements_[sql];
+      if (!statement) {
+        statement = connection_.prepare(sql);
+      }
+      return Use(*statement);
+    }
+    /// Returns a query of many rows, as Connection::prepare_stream() makes it.
+    [[nodiscard]] Use stream(const std::string& sql) {
+      std::unique_ptr<Statement>& statement = streams_[sql];
+      if (!statement) {
+        statement = connection_.prepare_stream(sql);
+      }
+      return Use(*statement);
+    }
+    /// Returns the insertion of `count` rows, as Connection::prepare_insert() makes it.
+    [[nodiscard]] Use insert(const std::string& table,
+                             std::string_view columns,
+                             std::size_t count) {
+      std::unique_ptr<Statement>& statement = statements_[table + ' ' + std::to_string(count)];
+      if (!statement) {
+        statement = connection_.prepare_insert(table, columns, count);
+      }
+      return Use(*statement);
+    }
+    [[nodiscard]] Connection& connection() { return connection_; }
+
+   private:
+    Connection& connection_;
+    std::unordered_map<std::string, std::unique_ptr<Statement>> statements_;
+    std::unordered_map<std::string, std::unique_ptr<Statement>> streams_;
+  };
+
+  /// Lock of one run. It ends with this object, or when its process dies.
+  class Lock {
+   public:
+    Lock() = default;
+    virtual ~Lock() = default;
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+    Lock(Lock&&) = delete;
+    Lock& operator=(Lock&&) = delete;
+  };
+
+  /// Step from one version of the schema to the next: a file in harness/store/migrations.
+  struct Migration {
+    int number = 0;         ///< the version it leads to, counted from 1
+    std::string_view name;  ///< "initial"
+    std::string_view sql;
+  };
+
+  /// What a transaction does.
+  enum class TransactionKind {
+    kRead,   ///< one snapshot for several statements
+    kWrite,  ///< excludes other writers at once, waiting for them
+    kClaim,  ///< writes to the tables of shared work alone, without waiting for writers
+  };
+
+  /// Transaction that is rolled back at the end of its scope unless committed.
+  class Transaction {
+   public:
+    /// Begins a transaction. Throws Error{kTryAgain} if another process keeps the lock, and
+    /// Error{kEnvironment} for a write to a read-only store.
+    Transaction(Connection& connection, TransactionKind kind)
+        : connection_(connection), kind_(kind) {
+      connection.begin(kind);
+    }
+    ~Transaction() {
+      if (open_) {
+        connection_.rollback();
+      }
+    }
+    Transaction(const Transaction&) = delete;
+    Transaction& operator=(const Transaction&) = delete;
+    Transaction(Transaction&&) = delete;
+    Transaction& operator=(Transaction&&) = delete;
+
+    /// Commits. Throws Error{kEnvironment} if what was written is nowhere.
+    void commit() {
+      connection_.commit(kind_);
+      open_ = false;
+    }
+
+   private:
+    Connection& connection_;
+    TransactionKind kind_;
+    bool open_ = true;
+  };
+
   Connection() = default;
   virtual ~Connection() = default;
   Connection(const Connection&) = delete;
@@ -144,7 +240,7 @@ class Connection {
   /// Returns whether there are row locks and a clock of the database, as claims of work need.
   [[nodiscard]] virtual bool has_row_locks() const { return false; }
   /// Locks a run for this process. Returns nothing if another connection has locked it.
-  [[nodiscard]] virtual std::unique_ptr<RunLock> try_lock(const results::RunId& run) = 0;
+  [[nodiscard]] virtual std::unique_ptr<Lock> try_lock(const results::RunId& run) = 0;
 
   /// What there is in a database.
   struct Contents {
@@ -172,90 +268,18 @@ class Connection {
   Connection& operator=(Connection&&) = default;
 };
 
-/// Transaction that is rolled back at the end of its scope unless committed.
-class Transaction {
- public:
-  /// Begins a transaction. Throws Error{kTryAgain} if another process keeps the lock, and
-  /// Error{kEnvironment} for a write to a read-only store.
-  Transaction(Connection& connection, TransactionKind kind) : connection_(connection), kind_(kind) {
-    connection.begin(kind);
-  }
-  ~Transaction() {
-    if (open_) {
-      connection_.rollback();
-    }
-  }
-  Transaction(const Transaction&) = delete;
-  Transaction& operator=(const Transaction&) = delete;
-  Transaction(Transaction&&) = delete;
-  Transaction& operator=(Transaction&&) = delete;
+/// Returns all migrations in order, compiled into the program.
+[[nodiscard]] std::span<const Connection::Migration> migrations();
 
-  /// Commits. Throws Error{kEnvironment} if what was written is nowhere.
-  void commit() {
-    connection_.commit(kind_);
-    open_ = false;
-  }
+/// Returns the version of a database's schema: the number of its last migration, 0 if it is empty.
+/// Throws Error{kEnvironment} for a database that is not a store.
+[[nodiscard]] int read_schema_version(Connection& connection);
 
- private:
-  Connection& connection_;
-  TransactionKind kind_;
-  bool open_ = true;
-};
-
-/// Use of a cached statement, which it resets at the end of its scope. A reader that leaves early
-/// then does not hold a snapshot open.
-class StatementUse {
- public:
-  explicit StatementUse(Statement& statement) : statement_(statement) { statement.reset(); }
-  ~StatementUse() { statement_.reset(); }
-  StatementUse(const StatementUse&) = delete;
-  StatementUse& operator=(const StatementUse&) = delete;
-  StatementUse(StatementUse&&) = delete;
-  StatementUse& operator=(StatementUse&&) = delete;
-  Statement* operator->() const { return &statement_; }
-  Statement& operator*() const { return statement_; }
-
- private:
-  Statement& statement_;
-};
-
-/// Cache of all prepared statements of a connection. The connection must live longer.
-class StatementCache {
- public:
-  explicit StatementCache(Connection& connection) : connection_(connection) {}
-
-  /// Returns the statement, reset and ready to be bound. Only one use of the same text at a time.
-  [[nodiscard]] StatementUse use(const std::string& sql) {
-    std::unique_ptr<Statement>& statement = statements_[sql];
-    if (!statement) {
-      statement = connection_.prepare(sql);
-    }
-    return StatementUse(*statement);
-  }
-  /// Returns a query of many rows, as Connection::prepare_stream() makes it.
-  [[nodiscard]] StatementUse stream(const std::string& sql) {
-    std::unique_ptr<Statement>& statement = streams_[sql];
-    if (!statement) {
-      statement = connection_.prepare_stream(sql);
-    }
-    return StatementUse(*statement);
-  }
-  /// Returns the insertion of `count` rows, as Connection::prepare_insert() makes it.
-  [[nodiscard]] StatementUse insert(const std::string& table,
-                                    std::string_view columns,
-                                    std::size_t count) {
-    std::unique_ptr<Statement>& statement = statements_[table + ' ' + std::to_string(count)];
-    if (!statement) {
-      statement = connection_.prepare_insert(table, columns, count);
-    }
-    return StatementUse(*statement);
-  }
-  [[nodiscard]] Connection& connection() { return connection_; }
-
- private:
-  Connection& connection_;
-  std::unordered_map<std::string, std::unique_ptr<Statement>> statements_;
-  std::unordered_map<std::string, std::unique_ptr<Statement>> streams_;
-};
+/// Migrates a database to this program's version: all of it or, on any error, nothing. An empty one
+/// is always filled, an older one only if `migrate`. Throws Error{kEnvironment} naming both
+/// versions for a newer store and for an older one that must not be migrated. Throws it also for an
+/// older store that is read-only.
+/// `guard` computes the checksums that a migration cannot, in the same transaction.
+void bring_up_to_date(Connection& connection, bool migrate, const std::function<void()>& guard);
 
 }  // namespace plumb::store

@@ -13,18 +13,19 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
+#include "harness/results/measurement.hpp"
 #include "harness/results/results_json.hpp"
-#include "harness/results/sample_codec.hpp"
 #include "harness/store/store_errors.hpp"
 
 namespace plumb::store {
 
-void RowCount::add(const results::Measurement& row) {
+void MeasurementTable::Count::add(const results::Measurement& row) {
   ok_ += row.outcome.timed() ? 1 : 0;
   failed_ += row.outcome.timed() || row.outcome.kind == results::Outcome::Kind::kSkipped ? 0 : 1;
 }
 
-void RowCount::require_complete(const RunEntry& run, const results::RunId& id) const {
+void MeasurementTable::Count::require_complete(const RunTable::Entry& run,
+                                               const results::RunId& id) const {
   if (ok_ != run.rows_ok || failed_ != run.rows_failed) {
     throw damaged_store(
         fmt::format("run {} counted {} timed and {} failed rows, but the store has {} and {}",
@@ -36,7 +37,7 @@ void RowCount::require_complete(const RunEntry& run, const results::RunId& id) c
   }
 }
 
-MeasurementTable::MeasurementTable(StatementCache& statements)
+MeasurementTable::MeasurementTable(Connection::StatementCache& statements)
     : statements_(statements),
       runs_(statements, "runs", "number", "id"),
       keys_(statements, "layer_keys"),
@@ -44,7 +45,7 @@ MeasurementTable::MeasurementTable(StatementCache& statements)
       attributes_(statements, "attribute_sets"),
       newest_(statements) {}
 
-std::vector<results::RowId> MeasurementTable::insert(const NewestRuns::Run& run,
+std::vector<results::RowId> MeasurementTable::insert(const RunTable::Newest::Run& run,
                                                      std::int64_t run_checksum,
                                                      std::int64_t first_position,
                                                      std::span<const results::Measurement> rows) {
@@ -54,7 +55,7 @@ std::vector<results::RowId> MeasurementTable::insert(const NewestRuns::Run& run,
   std::vector<PreparedRow> prepared(std::min(rows.size(), most));
   for (std::size_t from = 0; from < rows.size(); from += prepared.size()) {
     prepared.resize(std::min(rows.size() - from, most));
-    const StatementUse statement =
+    const Connection::StatementCache::Use statement =
         statements_.insert("measurements", kInsertColumns, prepared.size());
     for (std::size_t i = 0; i < prepared.size(); ++i) {
       const auto position = first_position + static_cast<std::int64_t>(from + i);
@@ -72,7 +73,7 @@ std::vector<results::RowId> MeasurementTable::insert(const NewestRuns::Run& run,
 }
 
 void MeasurementTable::prepare(const results::Measurement& given,
-                               const NewestRuns::Run& run,
+                               const RunTable::Newest::Run& run,
                                std::int64_t run_checksum,
                                std::int64_t position,
                                PreparedRow& out) {
@@ -93,9 +94,10 @@ void MeasurementTable::prepare(const results::Measurement& given,
   out.samples = results::encode_samples(out.row->samples, out.row->repetitions);
 }
 
-void MeasurementTable::link_reused(RunEntry& run, std::span<const results::RowId> rows) {
-  const StatementUse exists = statements_.use("select run from measurements where id = ?");
-  const StatementUse link = statements_.use(
+void MeasurementTable::link_reused(RunTable::Entry& run, std::span<const results::RowId> rows) {
+  const Connection::StatementCache::Use exists =
+      statements_.use("select run from measurements where id = ?");
+  const Connection::StatementCache::Use link = statements_.use(
       "insert into reused_rows (run, measurement) values (?, ?) on conflict do nothing "
       "returning measurement");
   for (const results::RowId row : rows) {
@@ -151,7 +153,7 @@ std::vector<results::StoredMeasurement> MeasurementTable::read_intact(Statement&
 void MeasurementTable::complete(MeasurementTable::ReadRows& read) {
   const auto load = [&](TextTable& table, const auto& id_of) {
     std::vector<std::int64_t> ids;
-    for (const RowReferences& row : read.references) {
+    for (const MeasurementTable::References& row : read.references) {
       const std::optional<std::int64_t> id = id_of(row);
       // Rows of one key come together.
       if (id && (ids.empty() || ids.back() != *id)) {
@@ -160,10 +162,11 @@ void MeasurementTable::complete(MeasurementTable::ReadRows& read) {
     }
     table.load(std::move(ids));
   };
-  load(runs_, [](const RowReferences& row) { return std::optional(row.run); });
-  load(keys_, [](const RowReferences& row) { return std::optional(row.key); });
-  load(variants_, [](const RowReferences& row) { return std::optional(row.variant); });
-  load(attributes_, [](const RowReferences& row) { return row.attributes; });
+  load(runs_, [](const MeasurementTable::References& row) { return std::optional(row.run); });
+  load(keys_, [](const MeasurementTable::References& row) { return std::optional(row.key); });
+  load(variants_,
+       [](const MeasurementTable::References& row) { return std::optional(row.variant); });
+  load(attributes_, [](const MeasurementTable::References& row) { return row.attributes; });
   std::map<std::int64_t, results::Attributes> attributes;
   const auto take = [](const TextTable& table, std::int64_t id, std::string& text) {
     const TextTable::Text* const known = table.text_of(id);
@@ -175,10 +178,11 @@ void MeasurementTable::complete(MeasurementTable::ReadRows& read) {
   };
   for (std::size_t i = 0; i < read.rows.size(); ++i) {
     results::StoredMeasurement& row = read.rows[i];
-    const RowReferences& references = read.references[i];
-    const TextChecksums texts{take(runs_, references.run, row.run),
-                              take(keys_, references.key, row.measurement.key.text),
-                              take(variants_, references.variant, row.measurement.variant)};
+    const MeasurementTable::References& references = read.references[i];
+    const MeasurementTable::References::Checksums texts{
+        take(runs_, references.run, row.run),
+        take(keys_, references.key, row.measurement.key.text),
+        take(variants_, references.variant, row.measurement.variant)};
     if (references.attributes) {
       const auto [known, added] = attributes.try_emplace(*references.attributes);
       const TextTable::Text* const text = attributes_.text_of(*references.attributes);
@@ -193,25 +197,25 @@ void MeasurementTable::complete(MeasurementTable::ReadRows& read) {
   }
 }
 
-std::vector<results::StoredMeasurement> MeasurementTable::of_run(const RunEntry& run,
+std::vector<results::StoredMeasurement> MeasurementTable::of_run(const RunTable::Entry& run,
                                                                  const results::RunId& id) {
   std::vector<results::StoredMeasurement> rows;
   {
     // Statistics of a server do not know the newest run yet. It would expect one row. It does not
     // look into subqueries, and expects many.
-    const StatementUse own = statements_.stream(
+    const Connection::StatementCache::Use own = statements_.stream(
         select_rows_sql() +
         "where m.id >= (select cast(? as bigint)) and m.id < (select cast(? as bigint))");
     own->bind(row_id_of(run.run.number, 0)).bind(row_id_of(run.run.number + 1, 0));
     rows = read_intact(*own, static_cast<std::size_t>(run.rows_ok + run.rows_failed));
   }
-  RowCount count;
+  MeasurementTable::Count count;
   for (const results::StoredMeasurement& row : rows) {
     count.add(row.measurement);
   }
   count.require_complete(run, id);
   const std::size_t reused_rows = reused_by(run, id).size();
-  const StatementUse statement = statements_.stream(
+  const Connection::StatementCache::Use statement = statements_.stream(
       select_rows_sql() + "join reused_rows u on u.measurement = m.id where u.run = ?");
   statement->bind(run.run.number);
   std::vector<results::StoredMeasurement> reused = read_intact(*statement, reused_rows);
@@ -242,7 +246,7 @@ std::vector<results::StoredMeasurement> MeasurementTable::reusable(
     if (!run) {
       continue;
     }
-    const StatementUse statement = statements_.use(
+    const Connection::StatementCache::Use statement = statements_.use(
         select_rows_sql() +
         "where m.layer_key = (select id from layer_keys where text = ?) and m.cache = ? "
         "and m.run = ? and (m.purpose <> 'race' or m.outcome not in ('ok', 'unstable')) "
@@ -259,9 +263,9 @@ std::vector<results::StoredMeasurement> MeasurementTable::reusable(
   return rows;
 }
 
-std::vector<results::RowId> MeasurementTable::reused_by(const RunEntry& run,
+std::vector<results::RowId> MeasurementTable::reused_by(const RunTable::Entry& run,
                                                         const results::RunId& id) {
-  const StatementUse statement =
+  const Connection::StatementCache::Use statement =
       statements_.use("select measurement from reused_rows where run = ? order by measurement");
   statement->bind(run.run.number);
   std::vector<results::RowId> rows;
@@ -283,18 +287,18 @@ namespace {
 constexpr std::size_t kSeriesRunsAtOnce = 1000;
 
 /// Returns the runs of a query by number, as points without a variant and its time.
-std::map<std::int64_t, SeriesPoint> read_runs(StatementCache& statements,
-                                              const SeriesQuery& query) {
-  const StatementUse statement =
+std::map<std::int64_t, Store::SeriesQuery::Point> read_runs(Connection::StatementCache& statements,
+                                                            const Store::SeriesQuery& query) {
+  const Connection::StatementCache::Use statement =
       statements.use(std::string("select r.number, r.id, e.id, r.stack, r.started from runs r "
                                  "join environments e on e.number = r.environment ") +
                      (query.environment ? "where e.id = ?" : ""));
   if (query.environment) {
     statement->bind(std::string_view(*query.environment));
   }
-  std::map<std::int64_t, SeriesPoint> runs;
+  std::map<std::int64_t, Store::SeriesQuery::Point> runs;
   while (statement->step()) {
-    SeriesPoint& point = runs[statement->integer()];
+    Store::SeriesQuery::Point& point = runs[statement->integer()];
     point.run = statement->text();
     point.environment = statement->text();
     point.stack = statement->text();
@@ -341,9 +345,10 @@ Candidate find_best(std::span<const results::StoredMeasurement> rows) {
 
 }  // namespace
 
-std::vector<SeriesPoint> SeriesReader::all(const SeriesQuery& query) {
-  std::map<std::int64_t, SeriesPoint> runs = read_runs(statements_, query);
-  const StatementUse statement = statements_.stream(
+std::vector<Store::SeriesQuery::Point> MeasurementTable::SeriesReader::all(
+    const Store::SeriesQuery& query) {
+  std::map<std::int64_t, Store::SeriesQuery::Point> runs = read_runs(statements_, query);
+  const Connection::StatementCache::Use statement = statements_.stream(
       std::string("select ").append(kRowColumns) +
       // A cross join keeps this order: one search of the index (run, layer_key, cache) for each
       // run.
@@ -352,7 +357,7 @@ std::vector<SeriesPoint> SeriesReader::all(const SeriesQuery& query) {
       "and m.cache = ? and m.purpose in ('full', 'confirm') and m.outcome in ('ok', 'unstable')" +
       (query.environment ? " and r.environment = (select number from environments where id = ?)"
                          : ""));
-  std::vector<SeriesPoint> points;
+  std::vector<Store::SeriesQuery::Point> points;
   for (auto first = runs.begin(); first != runs.end();) {
     auto last = first;
     for (std::size_t i = 1; i < kSeriesRunsAtOnce && std::next(last) != runs.end(); ++i) {
@@ -375,7 +380,7 @@ std::vector<SeriesPoint> SeriesReader::all(const SeriesQuery& query) {
         throw damaged_store(fmt::format("run {} lacks its environment", row->run));
       }
       const Candidate best = find_best({row, next});
-      SeriesPoint& point = points.emplace_back(std::move(run->second));
+      Store::SeriesQuery::Point& point = points.emplace_back(std::move(run->second));
       point.variant = best.row->measurement.variant;
       point.corrected = best.corrected;
       row = next;

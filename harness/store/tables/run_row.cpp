@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/store/tables/run_row.hpp"
-
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -9,6 +7,7 @@
 #include "harness/results/json_object.hpp"
 #include "harness/store/content_hash.hpp"
 #include "harness/store/store_errors.hpp"
+#include "harness/store/tables/run_table.hpp"
 
 namespace plumb::store {
 namespace {
@@ -49,7 +48,7 @@ bool settles(const results::Measurement& row) {
   }
 }
 
-void NewestRuns::note(const Run& run, std::int64_t key, const results::Measurement& row) {
+void RunTable::Newest::note(const Run& run, std::int64_t key, const results::Measurement& row) {
   if (!settles(row)) {
     return;
   }
@@ -62,7 +61,7 @@ void NewestRuns::note(const Run& run, std::int64_t key, const results::Measureme
   if (noted_.contains({key, row.cache, true}) || !noted_.emplace(key, row.cache, timed).second) {
     return;
   }
-  const StatementUse statement = statements_.use(kNote);
+  const Connection::StatementCache::Use statement = statements_.use(kNote);
   statement->bind(key).bind(to_text(row.cache)).bind(run.environment);
   if (timed) {
     statement->bind(run.number).bind(run.started);
@@ -73,10 +72,10 @@ void NewestRuns::note(const Run& run, std::int64_t key, const results::Measureme
   statement->run();
 }
 
-std::optional<std::int64_t> NewestRuns::settled_run(const std::string& key,
-                                                    results::CacheMode cache,
-                                                    const std::string& environment) {
-  const StatementUse statement = statements_.use(
+std::optional<std::int64_t> RunTable::Newest::settled_run(const std::string& key,
+                                                          results::CacheMode cache,
+                                                          const std::string& environment) {
+  const Connection::StatementCache::Use statement = statements_.use(
       "select n.settled_run from newest_runs n join layer_keys k on k.id = n.layer_key "
       "join environments e on e.number = n.environment "
       "where k.text = ? and n.cache = ? and e.id = ?");
@@ -99,7 +98,7 @@ constexpr std::string_view kSelectRecord =
     "from runs r left join environments e on e.number = r.environment "
     "left join suites s on s.hash = r.resolved_hash ";
 
-results::RunHeader header_of(BriefHeader&& brief) {
+results::RunHeader header_of(RunTable::Entry::BriefHeader&& brief) {
   auto& [id, suite, suite_hash, resolved, backend, stack, identity, facts, shard, command] =
       brief.texts;
   results::RunHeader header;
@@ -122,7 +121,7 @@ results::RunHeader header_of(BriefHeader&& brief) {
 
 }  // namespace
 
-std::int64_t BriefHeader::checksum() const {
+std::int64_t RunTable::Entry::BriefHeader::checksum() const {
   ContentHash hash;
   for (const std::string& text : texts) {
     hash.add(std::string_view(text));
@@ -130,7 +129,8 @@ std::int64_t BriefHeader::checksum() const {
   return hash.add(std::int64_t{started.time_since_epoch().count()}).stored();
 }
 
-BriefHeader brief_header(const results::RunHeader& header, const std::string& resolved_hash) {
+RunTable::Entry::BriefHeader brief_header(const results::RunHeader& header,
+                                          const std::string& resolved_hash) {
   return {{header.id,
            header.suite,
            header.suite_hash,
@@ -144,8 +144,8 @@ BriefHeader brief_header(const results::RunHeader& header, const std::string& re
           header.started};
 }
 
-BriefHeader read_brief(Statement& statement) {
-  BriefHeader brief;
+RunTable::Entry::BriefHeader read_brief(Statement& statement) {
+  RunTable::Entry::BriefHeader brief;
   for (std::string& text : brief.texts) {
     text = statement.text();
   }
@@ -162,7 +162,7 @@ results::Facts facts_from_text(const std::string& text) {
   return results::JsonObject(value).facts("facts");
 }
 
-std::int64_t progress_checksum(const RunEntry& entry) {
+std::int64_t progress_checksum(const RunTable::Entry& entry) {
   return ContentHash()
       .add(entry.id_checksum)
       .add(entry.run.number)
@@ -177,8 +177,8 @@ std::int64_t progress_checksum(const RunEntry& entry) {
       .stored();
 }
 
-RunEntry read_progress(Statement& statement, const results::RunId& id) {
-  RunEntry entry;
+RunTable::Entry read_progress(Statement& statement, const results::RunId& id) {
+  RunTable::Entry entry;
   entry.id_checksum = ContentHash().bytes(id).stored();
   entry.run.number = statement.integer();
   entry.run.environment = statement.integer();
@@ -206,13 +206,13 @@ std::string select_run_sql(bool suite) {
 }
 
 results::RunRecord read_run(Statement& statement, bool suite) {
-  BriefHeader brief = read_brief(statement);
+  RunTable::Entry::BriefHeader brief = read_brief(statement);
   const results::RunId id = brief.texts.front();
   const std::optional<std::int64_t> guard = statement.optional_integer();
   if (guard && *guard != brief.checksum()) {
     throw damaged_store(fmt::format("run {}: its header does not match its checksum", id));
   }
-  const RunEntry entry = read_progress(statement, id);
+  const RunTable::Entry entry = read_progress(statement, id);
   results::RunRecord record;
   record.header = header_of(std::move(brief));
   record.state = entry.state;

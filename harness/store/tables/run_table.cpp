@@ -10,7 +10,6 @@
 #include "harness/base/error.hpp"
 #include "harness/store/content_hash.hpp"
 #include "harness/store/store_errors.hpp"
-#include "harness/store/tables/run_row.hpp"
 
 namespace plumb::store {
 namespace {
@@ -31,14 +30,15 @@ constexpr std::string_view kSelectLatest =
 std::int64_t RunTable::environment_number(const results::Environment& environment) {
   const std::string id = environment.id();
   {
-    const StatementUse find = statements_.use("select number from environments where id = ?");
+    const Connection::StatementCache::Use find =
+        statements_.use("select number from environments where id = ?");
     find->bind(std::string_view(id));
     if (find->step()) {
       return find->integer();
     }
   }
   const std::string identity = facts_text(environment.identity);
-  const StatementUse insert = statements_.use(
+  const Connection::StatementCache::Use insert = statements_.use(
       "insert into environments (number, id, identity) "
       "select coalesce(max(number), 0) + 1, ?, ? from environments returning number");
   insert->bind(std::string_view(id)).bind(std::string_view(identity));
@@ -55,15 +55,15 @@ void RunTable::insert(const results::RunHeader& header) {
   const std::int64_t environment = environment_number(header.environment);
   const std::string resolved_hash = sha256(header.resolved_suite);
   {
-    const StatementUse suite =
+    const Connection::StatementCache::Use suite =
         statements_.use("insert into suites (hash, resolved) values (?, ?) on conflict do nothing");
     suite->bind(std::string_view(resolved_hash)).bind(std::string_view(header.resolved_suite));
     suite->run();
   }
-  const BriefHeader brief = brief_header(header, resolved_hash);
+  const RunTable::Entry::BriefHeader brief = brief_header(header, resolved_hash);
   const auto& texts = brief.texts;
   {
-    const StatementUse statement = statements_.use(
+    const Connection::StatementCache::Use statement = statements_.use(
         "insert into runs (number, id, suite, suite_hash, resolved_hash, backend, stack, facts, "
         "shard, command, environment, started, state, finished, next_position, rows_ok, "
         "rows_failed, checksum, brief_checksum) select coalesce(max(number), 0) + 1, ?, ?, ?, ?, "
@@ -78,7 +78,7 @@ void RunTable::insert(const results::RunHeader& header) {
 }
 
 std::optional<RunTable::Entry> RunTable::find(const results::RunId& run) {
-  const StatementUse statement = statements_.use(
+  const Connection::StatementCache::Use statement = statements_.use(
       fmt::format("select {}, r.started from runs r where r.id = ?", kProgressColumns));
   statement->bind(std::string_view(run));
   if (!statement->step()) {
@@ -115,7 +115,7 @@ void RunTable::count_rows(Entry& entry, std::span<const results::Measurement> ro
 }
 
 void RunTable::store(const Entry& entry) {
-  const StatementUse statement = statements_.use(
+  const Connection::StatementCache::Use statement = statements_.use(
       "update runs set next_position = ?, rows_ok = ?, rows_failed = ?, reused_checksum = ?, "
       "state = ?, finished = ?, progress_checksum = ? where number = ?");
   statement->bind(entry.next_position).bind(entry.rows_ok).bind(entry.rows_failed);
@@ -127,17 +127,18 @@ void RunTable::store(const Entry& entry) {
 void RunTable::guard_all() {
   std::vector<std::pair<results::RunId, std::int64_t>> briefs;
   {
-    const StatementUse runs = statements_.use(select_run_sql(false));
+    const Connection::StatementCache::Use runs = statements_.use(select_run_sql(false));
     while (runs->step()) {
-      const BriefHeader brief = read_brief(*runs);
+      const RunTable::Entry::BriefHeader brief = read_brief(*runs);
       briefs.emplace_back(brief.texts.front(), brief.checksum());
     }
   }
   for (const auto& [run, checksum] : briefs) {
-    const StatementUse guard = statements_.use("update runs set brief_checksum = ? where id = ?");
+    const Connection::StatementCache::Use guard =
+        statements_.use("update runs set brief_checksum = ? where id = ?");
     guard->bind(checksum).bind(std::string_view(run)).run();
     Entry entry = require(run);
-    const StatementUse reused =
+    const Connection::StatementCache::Use reused =
         statements_.use("select measurement from reused_rows where run = ?");
     reused->bind(entry.run.number);
     entry.reused_checksum = 0;
@@ -149,7 +150,7 @@ void RunTable::guard_all() {
   }
   std::vector<std::pair<std::string, results::RunId>> tags;
   {
-    const StatementUse tag =
+    const Connection::StatementCache::Use tag =
         statements_.use("select t.tag, r.id from tags t join runs r on r.number = t.run");
     while (tag->step()) {
       tags.emplace_back(tag->text(), results::RunId());
@@ -157,14 +158,15 @@ void RunTable::guard_all() {
     }
   }
   for (const auto& [tag, run] : tags) {
-    const StatementUse guard = statements_.use("update tags set checksum = ? where tag = ?");
+    const Connection::StatementCache::Use guard =
+        statements_.use("update tags set checksum = ? where tag = ?");
     guard->bind(tag_checksum(tag, run)).bind(std::string_view(tag)).run();
   }
 }
 
 void RunTable::add_tags(std::span<results::RunRecord> records,
                         const std::optional<results::RunId>& only) {
-  const StatementUse tags = statements_.use(
+  const Connection::StatementCache::Use tags = statements_.use(
       std::string("select r.id, t.tag, t.checksum from tags t join runs r on r.number = t.run ") +
       (only ? "where r.id = ? " : "") + "order by t.tag");
   if (only) {
@@ -190,8 +192,8 @@ void RunTable::add_tags(std::span<results::RunRecord> records,
 std::vector<results::RunRecord> RunTable::records(Detail detail) {
   std::vector<results::RunRecord> result;
   {
-    const StatementUse statement = statements_.use(select_run_sql(detail == Detail::kFull) +
-                                                   "order by r.started desc, r.number desc");
+    const Connection::StatementCache::Use statement = statements_.use(
+        select_run_sql(detail == Detail::kFull) + "order by r.started desc, r.number desc");
     while (statement->step()) {
       result.push_back(read_run(*statement, detail == Detail::kFull));
     }
@@ -203,7 +205,7 @@ std::vector<results::RunRecord> RunTable::records(Detail detail) {
 results::RunRecord RunTable::record(const results::RunId& run, Detail detail) {
   results::RunRecord result;
   {
-    const StatementUse statement =
+    const Connection::StatementCache::Use statement =
         statements_.use(select_run_sql(detail == Detail::kFull) + "where r.id = ?");
     statement->bind(std::string_view(run));
     if (!statement->step()) {
@@ -217,7 +219,7 @@ results::RunRecord RunTable::record(const results::RunId& run, Detail detail) {
 
 results::RunId RunTable::resolve(const std::string& name) {
   if (name == "@latest") {
-    const StatementUse latest = statements_.use(std::string(kSelectLatest));
+    const Connection::StatementCache::Use latest = statements_.use(std::string(kSelectLatest));
     if (latest->step()) {
       return latest->text();
     }
@@ -227,7 +229,7 @@ results::RunId RunTable::resolve(const std::string& name) {
     return *std::move(named);
   }
   std::vector<std::string> matches;
-  const StatementUse prefix = statements_.use(
+  const Connection::StatementCache::Use prefix = statements_.use(
       // Columns and an order that no index has: an index may be what is damaged.
       "select id, checksum from runs where substr(id, 1, ?) = ? order by id || '' limit 5");
   prefix->bind(static_cast<std::int64_t>(name.size())).bind(std::string_view(name));
@@ -253,7 +255,7 @@ std::optional<results::RunId> RunTable::find_named(const std::string& name) {
                                 "where t.tag = ?",
                                 "select r.id from runs r join shared_runs s on s.run = r.number "
                                 "where s.name = ?"}) {
-    const StatementUse statement = statements_.use(sql);
+    const Connection::StatementCache::Use statement = statements_.use(sql);
     statement->bind(std::string_view(name));
     if (statement->step()) {
       return statement->text();
@@ -266,7 +268,7 @@ std::string RunTable::what_there_is() {
   std::vector<std::string> names;
   for (const char* const sql : {"select id from runs order by started desc, number desc limit 8",
                                 "select tag from tags order by tag limit 8"}) {
-    const StatementUse statement = statements_.use(sql);
+    const Connection::StatementCache::Use statement = statements_.use(sql);
     while (statement->step()) {
       names.push_back(statement->text());
     }
@@ -276,7 +278,8 @@ std::string RunTable::what_there_is() {
 }
 
 bool RunTable::has_tag(const std::string& tag) {
-  const StatementUse statement = statements_.use("select run from tags where tag = ?");
+  const Connection::StatementCache::Use statement =
+      statements_.use("select run from tags where tag = ?");
   statement->bind(std::string_view(tag));
   return statement->step();
 }
@@ -299,7 +302,7 @@ void RunTable::tag(const results::RunId& run, const std::string& tag) {
   if (find(tag)) {
     throw Error(Error::Kind::kUser, fmt::format("'{}' cannot be a tag: a run has this id", tag));
   }
-  const StatementUse statement = statements_.use(
+  const Connection::StatementCache::Use statement = statements_.use(
       "insert into tags (tag, run, checksum) values (?, ?, ?) on conflict (tag) do update set run "
       "= excluded.run, checksum = excluded.checksum");
   statement->bind(std::string_view(tag)).bind(require(run).run.number);

@@ -11,10 +11,9 @@
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
 #include "harness/store/content_hash.hpp"
-#include "harness/store/derived_payload.hpp"
 #include "harness/store/export_line.hpp"
 #include "harness/store/store_errors.hpp"
-#include "harness/store/tables/store_maintenance.hpp"
+#include "harness/store/tables/table_store.hpp"
 
 namespace plumb::store {
 namespace {
@@ -25,9 +24,9 @@ constexpr int kFormatWithProfiles = 3;
 
 class Export {
  public:
-  Export(StoreTables& tables, std::ostream& out) : tables_(tables), out_(out) {
+  Export(TableStore::Tables& tables, std::ostream& out) : tables_(tables), out_(out) {
     for (const results::RunRecord& run : tables_.runs.records(RunTable::Detail::kBrief)) {
-      const RunEntry entry = tables_.runs.require(run.header.id);
+      const RunTable::Entry entry = tables_.runs.require(run.header.id);
       ids_.emplace(entry.run.number, run.header.id);
       entries_.emplace(entry.run.number, entry);
     }
@@ -35,7 +34,7 @@ class Export {
 
   void write(std::span<const results::RunId> runs) {
     const std::vector<std::int64_t> numbers = with_lenders(runs);
-    put(ExportedHeader{have_profiles(numbers) ? kFormatWithProfiles : kFormatWithoutProfiles});
+    put(ExportLines::Header{have_profiles(numbers) ? kFormatWithProfiles : kFormatWithoutProfiles});
     for (const std::int64_t number : numbers) {
       put(tables_.runs.record(ids_.at(number), RunTable::Detail::kFull));
       write_rows(number);
@@ -47,7 +46,7 @@ class Export {
         put(std::move(profile));
       }
     }
-    put(ExportedEnd{lines_});
+    put(ExportLines::End{lines_});
     out_.flush();
     require_written();
   }
@@ -95,7 +94,8 @@ class Export {
 
   // Without profiles, an earlier program can read the export.
   bool have_profiles(const std::vector<std::int64_t>& numbers) {
-    const StatementUse statement = tables_.statements.use("select distinct run from profiles");
+    const Connection::StatementCache::Use statement =
+        tables_.statements.use("select distinct run from profiles");
     bool found = false;
     while (statement->step()) {
       found = std::binary_search(numbers.begin(), numbers.end(), statement->integer()) || found;
@@ -104,8 +104,8 @@ class Export {
   }
 
   void write_rows(std::int64_t number) {
-    RowCount count;
-    const StatementUse statement =
+    MeasurementTable::Count count;
+    const Connection::StatementCache::Use statement =
         tables_.statements.use(select_rows_sql() + "where m.id >= ? and m.id < ? order by m.id");
     statement->bind(row_id_of(number, 0)).bind(row_id_of(number + 1, 0));
     const MeasurementTable::ReadRows read = tables_.measurements.read(*statement);
@@ -114,7 +114,7 @@ class Export {
     }
     for (std::size_t i = 0; i < read.rows.size(); ++i) {
       const results::StoredMeasurement& row = read.rows[i];
-      put(ExportedRow{
+      put(ExportLines::Row{
           {row.run, position_of(row.row)}, read.references[i].checksum, row.measurement});
       count.add(row.measurement);
     }
@@ -125,21 +125,22 @@ class Export {
     const std::vector<results::RowId> rows = reused_by(number);
     for (std::size_t from = 0; from < rows.size(); from += kReferencesPerLine) {
       const std::size_t to = std::min(rows.size(), from + kReferencesPerLine);
-      put(ExportedReuse{ids_.at(number), references(std::span(rows).subspan(from, to - from))});
+      put(ExportLines::Reuse{ids_.at(number),
+                             references(std::span(rows).subspan(from, to - from))});
     }
   }
 
   void write_derived(const results::RunId& run) {
     for (results::DerivedRecord& record : tables_.derived.of_run(run, std::nullopt)) {
-      ExportedDerived line{{}, references(record.inputs)};
+      ExportLines::Derived line{{}, references(record.inputs)};
       record.inputs.clear();
       line.record = std::move(record);
       put(line);
     }
   }
 
-  std::vector<RowReference> references(std::span<const results::RowId> rows) const {
-    std::vector<RowReference> result;
+  std::vector<ExportLines::RowReference> references(std::span<const results::RowId> rows) const {
+    std::vector<ExportLines::RowReference> result;
     result.reserve(rows.size());
     for (const results::RowId row : rows) {
       result.push_back({id_of(run_number_of(row)), position_of(row)});
@@ -161,17 +162,19 @@ class Export {
     }
   }
 
-  StoreTables& tables_;
+  TableStore::Tables& tables_;
   std::ostream& out_;
   std::map<std::int64_t, results::RunId> ids_;
-  std::map<std::int64_t, RunEntry> entries_;
-  ExportChain chain_;
+  std::map<std::int64_t, RunTable::Entry> entries_;
+  ExportLines chain_;
   std::int64_t lines_ = 0;
 };
 
 }  // namespace
 
-void export_runs(StoreTables& tables, std::ostream& out, std::span<const results::RunId> runs) {
+void export_runs(TableStore::Tables& tables,
+                 std::ostream& out,
+                 std::span<const results::RunId> runs) {
   for (const results::RunId& run : runs) {
     (void)tables.runs.require(run);
   }
@@ -206,15 +209,15 @@ bool read_line(std::istream& in, std::string& line) {
 
 class Import {
  public:
-  explicit Import(StoreTables& tables) : tables_(tables) {}
+  explicit Import(TableStore::Tables& tables) : tables_(tables) {}
 
   void take(const std::string& text) {
-    const bool sealed = lines_ == 0 ? ExportChain::is_sealed(text) : format_ > 1;
-    if (!sealed && ExportChain::is_sealed(text)) {
+    const bool sealed = lines_ == 0 ? ExportLines::is_sealed(text) : format_ > 1;
+    if (!sealed && ExportLines::is_sealed(text)) {
       throw bad_line("the line has a digest, which format 1 does not have: the header was altered");
     }
     const ExportLine line = parse_export_line(sealed ? chain_.unseal(text) : text);
-    const auto* const header = std::get_if<ExportedHeader>(&line);
+    const auto* const header = std::get_if<ExportLines::Header>(&line);
     if (lines_ == 0 && header == nullptr) {
       throw bad_line("the file does not begin with the header of an export");
     }
@@ -270,13 +273,13 @@ class Import {
     tables_.derived.insert(run.entry.run.number, mark);
   }
 
-  void add(const ExportedHeader&) {
+  void add(const ExportLines::Header&) {
     if (lines_ != 0) {
       throw bad_line("a second header");
     }
   }
 
-  void add(const ExportedEnd& end) {
+  void add(const ExportLines::End& end) {
     if (end.lines != lines_) {
       throw bad_line(fmt::format(
           "the export had {} lines before this one, but now it has {}", end.lines, lines_));
@@ -331,7 +334,7 @@ class Import {
   }
 
   void load_held_rows(Run& run) {
-    const StatementUse statement = tables_.statements.use(
+    const Connection::StatementCache::Use statement = tables_.statements.use(
         "select id, checksum from measurements where id >= ? and id < ? order by id");
     const std::int64_t number = run.entry.run.number;
     statement->bind(row_id_of(number, 0)).bind(row_id_of(number + 1, 0));
@@ -349,7 +352,7 @@ class Import {
     return found->second;
   }
 
-  void add(const ExportedRow& line) {
+  void add(const ExportLines::Row& line) {
     Run& run = run_of(line.place.run);
     const results::Measurement& row = line.row;
     const std::int64_t checksum = row_checksum(row,
@@ -392,10 +395,10 @@ class Import {
     pending_run_ = nullptr;
   }
 
-  std::vector<results::RowId> rows_of(const std::vector<RowReference>& references) {
+  std::vector<results::RowId> rows_of(const std::vector<ExportLines::RowReference>& references) {
     std::vector<results::RowId> rows;
     rows.reserve(references.size());
-    for (const RowReference& reference : references) {
+    for (const ExportLines::RowReference& reference : references) {
       const Run& run = run_of(reference.run);
       const auto found = run.rows.find(reference.position);
       if (found == run.rows.end()) {
@@ -408,14 +411,14 @@ class Import {
     return rows;
   }
 
-  void add(const ExportedReuse& line) {
+  void add(const ExportLines::Reuse& line) {
     flush();
-    RunEntry& entry = run_of(line.run).entry;
+    RunTable::Entry& entry = run_of(line.run).entry;
     tables_.measurements.link_reused(entry, rows_of(line.rows));
     tables_.runs.store(entry);
   }
 
-  void add(const ExportedDerived& line) {
+  void add(const ExportLines::Derived& line) {
     flush();
     results::DerivedRecord record = line.record;
     record.inputs = rows_of(line.inputs);
@@ -430,8 +433,8 @@ class Import {
     run.added = tables_.profiles.insert(run.entry.run.number, stored) || run.added;
   }
 
-  StoreTables& tables_;
-  ExportChain chain_;
+  TableStore::Tables& tables_;
+  ExportLines chain_;
   int format_ = 0;
   std::map<results::RunId, Run> runs_;
   Run* pending_run_ = nullptr;
@@ -443,7 +446,7 @@ class Import {
 
 }  // namespace
 
-std::size_t import_runs(StoreTables& tables, std::istream& in) {
+std::size_t import_runs(TableStore::Tables& tables, std::istream& in) {
   Import import(tables);
   std::string line;
   std::size_t number = 0;

@@ -7,13 +7,12 @@
 #include <set>
 
 #include "harness/base/error.hpp"
-#include "harness/store/tables/schema.hpp"
-#include "harness/store/tables/store_maintenance.hpp"
+#include "harness/store/tables/connection.hpp"
 
 namespace plumb::store {
 
-TableStore::TableStore(std::unique_ptr<Connection> connection, const StoreAccess& access)
-    : tables_(std::make_unique<StoreTables>(std::move(connection))) {
+TableStore::TableStore(std::unique_ptr<Connection> connection, const Store::Access& access)
+    : tables_(std::make_unique<TableStore::Tables>(std::move(connection))) {
   with_advice(tables_->connection.restore_advice(), [&] {
     bring_up_to_date(tables_->connection, access.migrate, [this] { tables_->runs.guard_all(); });
   });
@@ -36,7 +35,7 @@ RunTable::Entry TableStore::writable_run(const results::RunId& run) {
 }
 
 void TableStore::begin_run(const results::RunHeader& header) {
-  std::optional<Lease> lease = write([&] {
+  std::optional<WorkTable::Leases::Lease> lease = write([&] {
     tables_->runs.insert(header);
     return tables_->leases.take(tables_->runs.require(header.id).run.number, header.id);
   });
@@ -45,17 +44,19 @@ void TableStore::begin_run(const results::RunHeader& header) {
 }
 
 bool TableStore::take_run(const results::RunId& run) {
-  std::optional<Lease> lease = write([&]() -> std::optional<Lease> {
-    RunTable::Entry entry = tables_->runs.require(run);
-    if (entry.state == results::RunState::kFinished || tables_->work.is_shared(entry.run.number)) {
-      return std::nullopt;
-    }
-    std::optional<Lease> taken = tables_->leases.take(entry.run.number, run);
-    if (taken) {
-      tables_->runs.count_rows(entry, {});  // it is running again
-    }
-    return taken;
-  });
+  std::optional<WorkTable::Leases::Lease> lease =
+      write([&]() -> std::optional<WorkTable::Leases::Lease> {
+        RunTable::Entry entry = tables_->runs.require(run);
+        if (entry.state == results::RunState::kFinished ||
+            tables_->work.is_shared(entry.run.number)) {
+          return std::nullopt;
+        }
+        std::optional<WorkTable::Leases::Lease> taken = tables_->leases.take(entry.run.number, run);
+        if (taken) {
+          tables_->runs.count_rows(entry, {});  // it is running again
+        }
+        return taken;
+      });
   if (lease) {
     tables_->leases.hold(std::move(*lease));
   }
@@ -125,7 +126,7 @@ std::vector<results::StoredMeasurement> TableStore::reusable(
       [&] { return tables_->measurements.reusable(environment_id, keys, cache, not_before); });
 }
 
-std::vector<SeriesPoint> TableStore::series(const SeriesQuery& query) const {
+std::vector<Store::SeriesQuery::Point> TableStore::series(const Store::SeriesQuery& query) const {
   return read([&] { return tables_->series.all(query); });
 }
 
@@ -197,9 +198,9 @@ std::size_t TableStore::import_from(std::istream& in) {
   return write([&] { return import_runs(*tables_, in); });
 }
 
-CollectedGarbage TableStore::collect_garbage(Timestamp before,
-                                             std::optional<Timestamp> profiles_before) {
-  CollectedGarbage collected =
+Store::Garbage TableStore::collect_garbage(Timestamp before,
+                                           std::optional<Timestamp> profiles_before) {
+  Store::Garbage collected =
       write([&] { return collect_garbage_of(*tables_, before, profiles_before.value_or(before)); });
   tables_->connection.shrink();
   collected.keeps_free_room = tables_->connection.keeps_free_room();
@@ -208,7 +209,7 @@ CollectedGarbage TableStore::collect_garbage(Timestamp before,
 
 TableStore::Place TableStore::place(const results::RunId& run) const {
   return read([&] {
-    const RunEntry entry = tables_->runs.require(run);
+    const RunTable::Entry entry = tables_->runs.require(run);
     if (const auto member = tables_->work.member(run)) {
       return Place{
           entry.run.number, tables_->work.stored_writes(entry.run.number, *member), *member, true};
@@ -223,7 +224,8 @@ bool TableStore::retake(const results::RunId& run, std::int64_t fence) {
     tables_->work.hold(run, fence);
     return true;
   }
-  std::optional<Lease> lease = write([&] { return tables_->leases.retake(number, run, fence); });
+  std::optional<WorkTable::Leases::Lease> lease =
+      write([&] { return tables_->leases.retake(number, run, fence); });
   if (lease) {
     tables_->leases.hold(std::move(*lease));
   }
@@ -321,7 +323,7 @@ std::optional<std::int64_t> TableStore::join(const results::RunId& run,
 void TableStore::renew(const results::RunId& run,
                        std::int64_t member,
                        std::chrono::milliseconds lease) {
-  within(TransactionKind::kClaim,
+  within(Connection::TransactionKind::kClaim,
          [&] { tables_->work.renew(tables_->runs.require(run).run.number, member, lease); });
 }
 
@@ -335,18 +337,18 @@ std::pair<std::int64_t, std::int64_t> TableStore::membership(const results::RunI
 }
 
 void TableStore::offer(const results::RunId& run, int stage, std::span<const std::string> items) {
-  within(TransactionKind::kClaim,
+  within(Connection::TransactionKind::kClaim,
          [&] { tables_->work.offer(membership(run).first, stage, items); });
 }
 
-std::optional<WorkClaim> TableStore::claim(const results::RunId& run, int stage) {
-  return within(TransactionKind::kClaim, [&] {
+std::optional<SharedWork::Claim> TableStore::claim(const results::RunId& run, int stage) {
+  return within(Connection::TransactionKind::kClaim, [&] {
     const auto [number, member] = membership(run);
     return tables_->work.claim(number, member, stage);
   });
 }
 
-std::vector<WorkClaim> TableStore::claims(const results::RunId& run, int stage) {
+std::vector<SharedWork::Claim> TableStore::claims(const results::RunId& run, int stage) {
   return read([&] {
     const auto [number, member] = membership(run);
     return tables_->work.claims(number, member, stage);
@@ -355,14 +357,14 @@ std::vector<WorkClaim> TableStore::claims(const results::RunId& run, int stage) 
 
 void TableStore::note(const results::RunId& run,
                       std::span<const std::string> items,
-                      WorkProgress progress) {
-  within(TransactionKind::kClaim, [&] {
+                      SharedWork::Progress progress) {
+  within(Connection::TransactionKind::kClaim, [&] {
     const auto [number, member] = membership(run);
     tables_->work.note(number, member, items, progress);
   });
 }
 
-std::map<int, WorkCount> TableStore::count(const results::RunId& run) const {
+std::map<int, SharedWork::Count> TableStore::count(const results::RunId& run) const {
   return read([&] { return tables_->work.count(tables_->runs.require(run).run.number); });
 }
 
@@ -383,7 +385,8 @@ std::vector<results::RowId> TableStore::append_shared(const results::RunId& run,
     tables_->work.require_claim(entry.run.number, member, key);
   }
   if (entry.state == results::RunState::kFinished) {
-    throw StaleClaim(fmt::format("run {} is finished: other processes measured all of it", run));
+    throw SharedWork::StaleClaim(
+        fmt::format("run {} is finished: other processes measured all of it", run));
   }
   std::vector<results::RowId> ids =
       tables_->measurements.insert(entry.run, entry.id_checksum, entry.next_position, rows);
@@ -401,7 +404,7 @@ void TableStore::leave(const results::RunId& run,
   }
   tables_->work.leave(entry.run.number, member);
   if (state == results::RunState::kFinished) {
-    const std::map<int, WorkCount> counts = tables_->work.count(entry.run.number);
+    const std::map<int, SharedWork::Count> counts = tables_->work.count(entry.run.number);
     const bool done = std::all_of(counts.begin(), counts.end(), [](const auto& stage) {
       return stage.second.done == stage.second.total();
     });

@@ -1,22 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <iosfwd>
 #include <memory>
+#include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
+#include "harness/base/timestamp.hpp"
+#include "harness/results/run.hpp"
 #include "harness/store/store.hpp"
 #include "harness/store/store_errors.hpp"
 #include "harness/store/tables/connection.hpp"
-#include "harness/store/tables/store_maintenance.hpp"
+#include "harness/store/tables/measurement_table.hpp"
+#include "harness/store/tables/record_tables.hpp"
+#include "harness/store/tables/run_table.hpp"
+#include "harness/store/tables/work_table.hpp"
 
 namespace plumb::store {
 
 /// Store in the tables of a database, whatever its kind.
 class TableStore final : public Store, public SharedWork {
  public:
+  /// Connection of a store, with the readers and writers of its tables.
+  struct Tables {
+    explicit Tables(std::unique_ptr<Connection> opened)
+        : owned(std::move(opened)),
+          connection(*owned),
+          statements(connection),
+          runs(statements),
+          leases(statements),
+          work(statements),
+          measurements(statements),
+          derived(statements),
+          profiles(statements),
+          series(statements, measurements) {}
+
+    std::unique_ptr<Connection> owned;
+    Connection& connection;
+    Connection::StatementCache statements;
+    RunTable runs;
+    WorkTable::Leases leases;
+    WorkTable work;
+    MeasurementTable measurements;
+    DerivedTable derived;
+    ProfileTable profiles;
+    MeasurementTable::SeriesReader series;
+  };
+
   /// Brings the schema up to date. Throws Error as open_store() does.
-  TableStore(std::unique_ptr<Connection> connection, const StoreAccess& access);
+  TableStore(std::unique_ptr<Connection> connection, const Store::Access& access);
 
   void begin_run(const results::RunHeader& header) override;
   [[nodiscard]] bool take_run(const results::RunId& run) override;
@@ -33,7 +69,8 @@ class TableStore final : public Store, public SharedWork {
       std::span<const model::LayerKey> keys,
       results::CacheMode cache,
       std::optional<Timestamp> not_before) const override;
-  [[nodiscard]] std::vector<SeriesPoint> series(const SeriesQuery& query) const override;
+  [[nodiscard]] std::vector<Store::SeriesQuery::Point> series(
+      const Store::SeriesQuery& query) const override;
   void put_derived(std::span<const results::DerivedRecord> records) override;
   [[nodiscard]] std::vector<results::DerivedRecord> derived(const results::RunId& run,
                                                             const std::string& kind) const override;
@@ -56,12 +93,14 @@ class TableStore final : public Store, public SharedWork {
              std::int64_t member,
              std::chrono::milliseconds lease) override;
   void offer(const results::RunId& run, int stage, std::span<const std::string> items) override;
-  [[nodiscard]] std::optional<WorkClaim> claim(const results::RunId& run, int stage) override;
-  [[nodiscard]] std::vector<WorkClaim> claims(const results::RunId& run, int stage) override;
+  [[nodiscard]] std::optional<SharedWork::Claim> claim(const results::RunId& run,
+                                                       int stage) override;
+  [[nodiscard]] std::vector<SharedWork::Claim> claims(const results::RunId& run,
+                                                      int stage) override;
   void note(const results::RunId& run,
             std::span<const std::string> items,
-            WorkProgress progress) override;
-  [[nodiscard]] std::map<int, WorkCount> count(const results::RunId& run) const override;
+            SharedWork::Progress progress) override;
+  [[nodiscard]] std::map<int, SharedWork::Count> count(const results::RunId& run) const override;
   [[nodiscard]] int schema_version() const override;
   [[nodiscard]] std::int64_t revision() const override;
   [[nodiscard]] Bytes size() const override;
@@ -69,8 +108,8 @@ class TableStore final : public Store, public SharedWork {
   void export_to(std::ostream& out, std::span<const results::RunId> runs) const override;
   std::size_t import_from(std::istream& in) override;
   using Store::collect_garbage;
-  CollectedGarbage collect_garbage(Timestamp before,
-                                   std::optional<Timestamp> profiles_before) override;
+  Store::Garbage collect_garbage(Timestamp before,
+                                 std::optional<Timestamp> profiles_before) override;
 
   /// What another connection needs to write to a run in place of this one.
   struct Place {
@@ -101,9 +140,9 @@ class TableStore final : public Store, public SharedWork {
 
  private:
   template <typename Work>
-  auto within(TransactionKind kind, Work&& work) const {
+  auto within(Connection::TransactionKind kind, Work&& work) const {
     return with_advice(tables_->connection.restore_advice(), [&] {
-      Transaction transaction(tables_->connection, kind);
+      Connection::Transaction transaction(tables_->connection, kind);
       if constexpr (std::is_void_v<decltype(work())>) {
         work();
         transaction.commit();
@@ -117,13 +156,13 @@ class TableStore final : public Store, public SharedWork {
   /// Runs `work` on one snapshot.
   template <typename Work>
   auto read(Work&& work) const {
-    return within(TransactionKind::kRead, std::forward<Work>(work));
+    return within(Connection::TransactionKind::kRead, std::forward<Work>(work));
   }
   /// Runs `work` in one transaction. If it throws, everything is rolled back.
   template <typename Work>
   auto write(Work&& work) {
     try {
-      return within(TransactionKind::kWrite, std::forward<Work>(work));
+      return within(Connection::TransactionKind::kWrite, std::forward<Work>(work));
     } catch (...) {
       tables_->measurements.forget();
       tables_->profiles.forget();
@@ -145,7 +184,32 @@ class TableStore final : public Store, public SharedWork {
   /// joined it.
   [[nodiscard]] std::pair<std::int64_t, std::int64_t> membership(const results::RunId& run) const;
 
-  std::unique_ptr<StoreTables> tables_;
+  std::unique_ptr<Tables> tables_;
 };
+
+/// Writes runs as lines of JSON: all runs if none is named. The runs whose rows they reuse or
+/// derive from are written too, so that an export is complete in itself. Only within a read
+/// transaction. Throws Error{kEnvironment} if `out` fails.
+void export_runs(TableStore::Tables& tables,
+                 std::ostream& out,
+                 std::span<const results::RunId> runs);
+
+/// Reads what export_runs() wrote into a store. What the store has already stays as it is: a run by
+/// its id, a row by its checksum, a tag by its name. A run that took something from an export of
+/// format 1 gets a record kUnguardedRecord. Returns the number of new runs. Throws Error{kUser}
+/// with the number of the wrong line. Only within a write transaction, so that an error anywhere
+/// imports nothing.
+std::size_t import_runs(TableStore::Tables& tables, std::istream& in);
+
+/// Removes runs, and drops the samples and the timed races of those that stay, as
+/// Store::collect_garbage() says. Environments, layer keys and variants stay: other processes may
+/// have noted their numbers. Only within a write transaction.
+[[nodiscard]] Store::Garbage collect_garbage_of(TableStore::Tables& tables,
+                                                Timestamp before,
+                                                Timestamp profiles_before);
+
+/// Checks the file's structure, every reference, every checksum, counts, and newest_runs against
+/// the rows. Returns one line per fault, at most a few hundred. Only within a read transaction.
+[[nodiscard]] std::vector<std::string> verify_tables(TableStore::Tables& tables);
 
 }  // namespace plumb::store

@@ -19,42 +19,43 @@ std::string owner_text() {
   return fmt::format("process {} on {}", getpid(), known ? host.data() : "an unknown host");
 }
 
-std::optional<Lease> LeaseTable::take(std::int64_t run_number, const results::RunId& run) {
+std::optional<WorkTable::Leases::Lease> WorkTable::Leases::take(std::int64_t run_number,
+                                                                const results::RunId& run) {
   if (held_.contains(run)) {
     return std::nullopt;
   }
-  std::unique_ptr<RunLock> lock = statements_.connection().try_lock(run);
+  std::unique_ptr<Connection::Lock> lock = statements_.connection().try_lock(run);
   if (!lock) {
     return std::nullopt;
   }
-  const StatementUse statement = statements_.use(
+  const Connection::StatementCache::Use statement = statements_.use(
       "insert into leases (run, fence, owner, taken) values (?, 1, ?, ?) on conflict (run) do "
       "update set fence = leases.fence + 1, owner = excluded.owner, taken = excluded.taken "
       "returning fence");
   const std::string owner = owner_text();
   statement->bind(run_number).bind(std::string_view(owner)).bind(current_time());
   PLUMB_CHECK(statement->step());
-  return Lease{run, statement->integer(), std::move(lock)};
+  return WorkTable::Leases::Lease{run, statement->integer(), std::move(lock)};
 }
 
-void LeaseTable::hold(Lease lease) {
+void WorkTable::Leases::hold(WorkTable::Leases::Lease lease) {
   held_.erase(lease.run);
   results::RunId run = lease.run;
   held_.emplace(std::move(run), std::move(lease));
 }
 
-std::optional<Lease> LeaseTable::retake(std::int64_t run_number,
-                                        const results::RunId& run,
-                                        std::int64_t fence) {
-  std::unique_ptr<RunLock> lock = statements_.connection().try_lock(run);
+std::optional<WorkTable::Leases::Lease> WorkTable::Leases::retake(std::int64_t run_number,
+                                                                  const results::RunId& run,
+                                                                  std::int64_t fence) {
+  std::unique_ptr<Connection::Lock> lock = statements_.connection().try_lock(run);
   if (!lock) {
     return std::nullopt;
   }
   require_fence(run_number, run, fence);
-  return Lease{run, fence, std::move(lock)};
+  return WorkTable::Leases::Lease{run, fence, std::move(lock)};
 }
 
-bool LeaseTable::check(std::int64_t run_number, const results::RunId& run) {
+bool WorkTable::Leases::check(std::int64_t run_number, const results::RunId& run) {
   const auto held = held_.find(run);
   if (held == held_.end()) {
     return false;
@@ -63,10 +64,11 @@ bool LeaseTable::check(std::int64_t run_number, const results::RunId& run) {
   return true;
 }
 
-void LeaseTable::require_fence(std::int64_t run_number,
-                               const results::RunId& run,
-                               std::int64_t fence) {
-  const StatementUse statement = statements_.use("select fence, owner from leases where run = ?");
+void WorkTable::Leases::require_fence(std::int64_t run_number,
+                                      const results::RunId& run,
+                                      std::int64_t fence) {
+  const Connection::StatementCache::Use statement =
+      statements_.use("select fence, owner from leases where run = ?");
   statement->bind(run_number);
   const bool found = statement->step();
   if (found && statement->integer() == fence) {
@@ -91,13 +93,14 @@ std::int64_t micros(std::chrono::milliseconds lease) {
 }  // namespace
 
 void WorkTable::share(std::int64_t run, const std::string& name) {
-  const StatementUse statement =
+  const Connection::StatementCache::Use statement =
       statements_.use("insert into shared_runs (run, name) values (?, ?)");
   statement->bind(run).bind(std::string_view(name)).run();
 }
 
 bool WorkTable::is_shared(std::int64_t run) {
-  const StatementUse statement = statements_.use("select run from shared_runs where run = ?");
+  const Connection::StatementCache::Use statement =
+      statements_.use("select run from shared_runs where run = ?");
   statement->bind(run);
   return statement->step();
 }
@@ -105,7 +108,7 @@ bool WorkTable::is_shared(std::int64_t run) {
 std::int64_t WorkTable::join(std::int64_t run,
                              const std::string& host,
                              std::chrono::milliseconds lease) {
-  const StatementUse statement = statements_.use(
+  const Connection::StatementCache::Use statement = statements_.use(
       fmt::format("insert into members (run, member, host, owner, expires, stored_writes) "
                   "select s.run, coalesce(max(m.member), 0) + 1, ?, ?, {} + ?, 0 "
                   "from shared_runs s left join members m on m.run = s.run where s.run = ? "
@@ -119,7 +122,7 @@ std::int64_t WorkTable::join(std::int64_t run,
 }
 
 void WorkTable::renew(std::int64_t run, std::int64_t member, std::chrono::milliseconds lease) {
-  const StatementUse statement = statements_.use(
+  const Connection::StatementCache::Use statement = statements_.use(
       fmt::format("update members set expires = {} + ? where run = ? and member = ? "
                   "and expires > 0",
                   kNow));
@@ -130,13 +133,13 @@ void WorkTable::leave(std::int64_t run, std::int64_t member) {
   for (const char* const sql :
        {"update members set expires = 0 where run = ? and member = ?",
         "update work set member = null where run = ? and member = ? and progress < 2"}) {
-    const StatementUse statement = statements_.use(sql);
+    const Connection::StatementCache::Use statement = statements_.use(sql);
     statement->bind(run).bind(member).run();
   }
 }
 
 bool WorkTable::has_members(std::int64_t run) {
-  const StatementUse statement =
+  const Connection::StatementCache::Use statement =
       statements_.use(fmt::format("select member from members where run = ? and expires > {} "
                                   "limit 1",
                                   kNow));
@@ -145,7 +148,7 @@ bool WorkTable::has_members(std::int64_t run) {
 }
 
 void WorkTable::offer(std::int64_t run, int stage, std::span<const std::string> items) {
-  const StatementUse statement = statements_.use(
+  const Connection::StatementCache::Use statement = statements_.use(
       "insert into work (run, item, stage, place, progress, member, fence) "
       "values (?, ?, ?, ?, 0, null, 0) on conflict (run, item) do nothing");
   for (std::size_t place = 0; place < items.size(); ++place) {
@@ -154,10 +157,12 @@ void WorkTable::offer(std::int64_t run, int stage, std::span<const std::string> 
   }
 }
 
-std::optional<WorkClaim> WorkTable::claim(std::int64_t run, std::int64_t member, int stage) {
+std::optional<SharedWork::Claim> WorkTable::claim(std::int64_t run,
+                                                  std::int64_t member,
+                                                  int stage) {
   // Those that others look at in this moment are skipped: nobody waits for a claim. A process that
   // this statement does not see yet has just joined: its lease lasts.
-  const StatementUse statement = statements_.use(fmt::format(
+  const Connection::StatementCache::Use statement = statements_.use(fmt::format(
       "update work set member = ?, fence = fence + 1 where run = ? and item = ("
       "select w.item from work w where w.run = ? and w.stage = ? and w.progress < 2 "
       "and w.member is distinct from ? and (w.member is null or exists (select 1 from members m "
@@ -168,19 +173,19 @@ std::optional<WorkClaim> WorkTable::claim(std::int64_t run, std::int64_t member,
   if (!statement->step()) {
     return std::nullopt;
   }
-  WorkClaim claim;
+  SharedWork::Claim claim;
   claim.item = statement->text();
   claim.fence = statement->integer();
   fences_[{run, claim.item}] = claim.fence;
   return claim;
 }
 
-std::vector<WorkClaim> WorkTable::claims(std::int64_t run, std::int64_t member, int stage) {
-  const StatementUse statement = statements_.use(
+std::vector<SharedWork::Claim> WorkTable::claims(std::int64_t run, std::int64_t member, int stage) {
+  const Connection::StatementCache::Use statement = statements_.use(
       "select item, fence from work where run = ? and member = ? and stage = ? and progress < 2 "
       "order by place");
   statement->bind(run).bind(member).bind(std::int64_t{stage});
-  std::vector<WorkClaim> claims;
+  std::vector<SharedWork::Claim> claims;
   while (statement->step()) {
     std::string item = statement->text();
     claims.push_back({std::move(item), statement->integer()});
@@ -191,8 +196,8 @@ std::vector<WorkClaim> WorkTable::claims(std::int64_t run, std::int64_t member, 
 void WorkTable::note(std::int64_t run,
                      std::int64_t member,
                      std::span<const std::string> items,
-                     WorkProgress progress) {
-  const StatementUse statement = statements_.use(
+                     SharedWork::Progress progress) {
+  const Connection::StatementCache::Use statement = statements_.use(
       "update work set progress = greatest(progress, ?) where run = ? and item = ? and member = ?");
   for (const std::string& item : items) {
     statement->bind(static_cast<std::int64_t>(progress)).bind(run).bind(std::string_view(item));
@@ -200,14 +205,14 @@ void WorkTable::note(std::int64_t run,
   }
 }
 
-std::map<int, WorkCount> WorkTable::count(std::int64_t run) {
-  const StatementUse statement = statements_.use(
+std::map<int, SharedWork::Count> WorkTable::count(std::int64_t run) {
+  const Connection::StatementCache::Use statement = statements_.use(
       "select stage, count(*) filter (where progress = 0), count(*) filter (where progress = 1), "
       "count(*) filter (where progress = 2) from work where run = ? group by stage");
   statement->bind(run);
-  std::map<int, WorkCount> counts;
+  std::map<int, SharedWork::Count> counts;
   while (statement->step()) {
-    WorkCount& count = counts[static_cast<int>(statement->integer())];
+    SharedWork::Count& count = counts[static_cast<int>(statement->integer())];
     count.open = static_cast<std::size_t>(statement->integer());
     count.measured = static_cast<std::size_t>(statement->integer());
     count.done = static_cast<std::size_t>(statement->integer());
@@ -216,7 +221,7 @@ std::map<int, WorkCount> WorkTable::count(std::int64_t run) {
 }
 
 void WorkTable::require_claim(std::int64_t run, std::int64_t member, const std::string& item) {
-  const StatementUse statement = statements_.use(
+  const Connection::StatementCache::Use statement = statements_.use(
       "select w.member, w.fence, coalesce(m.owner, 'nobody') from work w "
       "left join members m on m.run = w.run and m.member = w.member "
       "where w.run = ? and w.item = ? for update of w");
@@ -230,7 +235,7 @@ void WorkTable::require_claim(std::int64_t run, std::int64_t member, const std::
   if (owner == member && (taken == fences_.end() || taken->second == fence)) {
     return;
   }
-  throw StaleClaim(
+  throw SharedWork::StaleClaim(
       fmt::format("'{}' was given to {}, because this process was silent for longer "
                   "than its lease: its result was not stored",
                   item,
@@ -238,7 +243,7 @@ void WorkTable::require_claim(std::int64_t run, std::int64_t member, const std::
 }
 
 bool WorkTable::count_writes(std::int64_t run, std::int64_t member, std::int64_t end) {
-  const StatementUse statement = statements_.use(
+  const Connection::StatementCache::Use statement = statements_.use(
       "update members set stored_writes = ? where run = ? and member = ? and stored_writes < ? "
       "returning member");
   statement->bind(end).bind(run).bind(member).bind(end);
@@ -246,7 +251,7 @@ bool WorkTable::count_writes(std::int64_t run, std::int64_t member, std::int64_t
 }
 
 std::int64_t WorkTable::stored_writes(std::int64_t run, std::int64_t member) {
-  const StatementUse statement =
+  const Connection::StatementCache::Use statement =
       statements_.use("select stored_writes from members where run = ? and member = ?");
   statement->bind(run).bind(member);
   PLUMB_CHECK(statement->step());

@@ -19,42 +19,6 @@ namespace plumb::store {
 /// Returns who this process is, for people: nothing is decided by it.
 [[nodiscard]] std::string owner_text();
 
-/// Right of this connection to write to one run: a lock, and the fence, a number that grows with
-/// every owner.
-struct Lease {
-  results::RunId run;
-  std::int64_t fence;
-  std::unique_ptr<RunLock> lock;
-};
-
-/// Writer and reader of the table leases, and keeper of this connection's own. The caller opens the
-/// transactions, and calls hold() and release() after they were committed.
-class LeaseTable {
- public:
-  explicit LeaseTable(StatementCache& statements) : statements_(statements) {}
-
-  /// Takes a run. Returns nothing if a live process has it, or if this connection had it already.
-  [[nodiscard]] std::optional<Lease> take(std::int64_t run_number, const results::RunId& run);
-  /// Takes a run again whose lock was lost with a connection. Returns nothing if a live process has
-  /// it. Throws Error{kEnvironment} if another process had it since.
-  [[nodiscard]] std::optional<Lease> retake(std::int64_t run_number,
-                                            const results::RunId& run,
-                                            std::int64_t fence);
-  void hold(Lease lease);
-  /// Returns the fence of a run that this connection has.
-  [[nodiscard]] std::int64_t fence(const results::RunId& run) const { return held_.at(run).fence; }
-  void release(const results::RunId& run) { held_.erase(run); }
-  /// Returns whether this connection has the run. Throws Error{kEnvironment} if another process
-  /// took it over.
-  [[nodiscard]] bool check(std::int64_t run_number, const results::RunId& run);
-
- private:
-  /// Throws Error{kEnvironment} unless the run has this fence.
-  void require_fence(std::int64_t run_number, const results::RunId& run, std::int64_t fence);
-  StatementCache& statements_;
-  std::map<results::RunId, Lease> held_;
-};
-
 /// Writer and reader of the tables shared_runs, members and work, and keeper of this connection's
 /// memberships. The caller opens the transactions, and calls hold() and release() after they were
 /// committed.
@@ -63,7 +27,45 @@ class LeaseTable {
 /// them.
 class WorkTable {
  public:
-  explicit WorkTable(StatementCache& statements) : statements_(statements) {}
+  /// Writer and reader of the table leases, and keeper of this connection's own. The caller opens
+  /// the transactions, and calls hold() and release() after they were committed.
+  class Leases {
+   public:
+    /// Right of this connection to write to one run: a lock, and the fence, a number that grows
+    /// with every owner.
+    struct Lease {
+      results::RunId run;
+      std::int64_t fence;
+      std::unique_ptr<Connection::Lock> lock;
+    };
+
+    explicit Leases(Connection::StatementCache& statements) : statements_(statements) {}
+
+    /// Takes a run. Returns nothing if a live process has it, or if this connection had it already.
+    [[nodiscard]] std::optional<Lease> take(std::int64_t run_number, const results::RunId& run);
+    /// Takes a run again whose lock was lost with a connection. Returns nothing if a live process
+    /// has it. Throws Error{kEnvironment} if another process had it since.
+    [[nodiscard]] std::optional<Lease> retake(std::int64_t run_number,
+                                              const results::RunId& run,
+                                              std::int64_t fence);
+    void hold(Lease lease);
+    /// Returns the fence of a run that this connection has.
+    [[nodiscard]] std::int64_t fence(const results::RunId& run) const {
+      return held_.at(run).fence;
+    }
+    void release(const results::RunId& run) { held_.erase(run); }
+    /// Returns whether this connection has the run. Throws Error{kEnvironment} if another process
+    /// took it over.
+    [[nodiscard]] bool check(std::int64_t run_number, const results::RunId& run);
+
+   private:
+    /// Throws Error{kEnvironment} unless the run has this fence.
+    void require_fence(std::int64_t run_number, const results::RunId& run, std::int64_t fence);
+    Connection::StatementCache& statements_;
+    std::map<results::RunId, Lease> held_;
+  };
+
+  explicit WorkTable(Connection::StatementCache& statements) : statements_(statements) {}
 
   void share(std::int64_t run, const std::string& name);
   [[nodiscard]] bool is_shared(std::int64_t run);
@@ -78,16 +80,20 @@ class WorkTable {
   [[nodiscard]] bool has_members(std::int64_t run);
 
   void offer(std::int64_t run, int stage, std::span<const std::string> items);
-  [[nodiscard]] std::optional<WorkClaim> claim(std::int64_t run, std::int64_t member, int stage);
-  [[nodiscard]] std::vector<WorkClaim> claims(std::int64_t run, std::int64_t member, int stage);
+  [[nodiscard]] std::optional<SharedWork::Claim> claim(std::int64_t run,
+                                                       std::int64_t member,
+                                                       int stage);
+  [[nodiscard]] std::vector<SharedWork::Claim> claims(std::int64_t run,
+                                                      std::int64_t member,
+                                                      int stage);
   void note(std::int64_t run,
             std::int64_t member,
             std::span<const std::string> items,
-            WorkProgress progress);
-  [[nodiscard]] std::map<int, WorkCount> count(std::int64_t run);
+            SharedWork::Progress progress);
+  [[nodiscard]] std::map<int, SharedWork::Count> count(std::int64_t run);
 
-  /// Throws StaleClaim if there is such an item and another process has it. The item stays with
-  /// this one until the transaction ends.
+  /// Throws SharedWork::StaleClaim if there is such an item and another process has it. The item
+  /// stays with this one until the transaction ends.
   void require_claim(std::int64_t run, std::int64_t member, const std::string& item);
   /// Counts writes that end at `end`, by the process's own count. Returns false if they are stored
   /// already.
@@ -100,7 +106,7 @@ class WorkTable {
   [[nodiscard]] std::optional<std::int64_t> member(const results::RunId& run) const;
 
  private:
-  StatementCache& statements_;
+  Connection::StatementCache& statements_;
   std::map<results::RunId, std::int64_t> members_;
   std::map<std::pair<std::int64_t, std::string>, std::int64_t> fences_;  ///< of claims, as taken
 };

@@ -8,7 +8,6 @@
 #include "harness/base/error.hpp"
 #include "harness/store/files/store_files.hpp"
 #include "harness/store/postgresql/postgresql_connection.hpp"
-#include "harness/store/spool/spool_file.hpp"
 #include "harness/store/spool/spooled_store.hpp"
 #include "harness/store/sqlite/sqlite_connection.hpp"
 #include "harness/store/store.hpp"
@@ -37,14 +36,14 @@ std::filesystem::path path_of(const std::string& url) {
   return path;
 }
 
-std::unique_ptr<TableStore> open_server(const std::string& url, const StoreAccess& access) {
+std::unique_ptr<TableStore> open_server(const std::string& url, const Store::Access& access) {
   return std::make_unique<TableStore>(
       std::make_unique<PostgresqlConnection>(url, access.read_only, access.patience), access);
 }
 
 }  // namespace
 
-std::unique_ptr<Store> open_store(const std::string& url, const StoreAccess& access) {
+std::unique_ptr<Store> open_store(const std::string& url, const Store::Access& access) {
   if (is_postgresql_url(url)) {
     if (access.spool) {
       return std::make_unique<SpooledStore>(
@@ -75,7 +74,8 @@ std::unique_ptr<Store> open_store(const std::string& url, const StoreAccess& acc
   return std::make_unique<TableStore>(std::move(connection), access);
 }
 
-std::vector<SpooledRun> sync_spools(const std::string& url, const std::filesystem::path& folder) {
+std::vector<Store::SpooledRun> sync_spools(const std::string& url,
+                                           const std::filesystem::path& folder) {
   if (!is_postgresql_url(url)) {
     (void)path_of(url);  // Nothing waits for a file, but it must be one.
     return {};

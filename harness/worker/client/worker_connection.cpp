@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
-#include "harness/worker/client/worker_death.hpp"
+#include "harness/worker/client/child_process.hpp"
 
 namespace plumb::worker {
 namespace {
@@ -24,13 +24,13 @@ constexpr Seconds kLongestTimeout{1e8};
 /// Longest time that a worker may ask for before one reply.
 constexpr Seconds kLongestStep{3600.0};
 
-/// Checks the time that a worker asks for. Throws ProtocolError{kBroken}.
+/// Checks the time that a worker asks for. Throws FrameChannel::ProtocolError{kBroken}.
 void check_step(Seconds asked, Seconds already) {
   if (asked > Seconds(0) && asked + already <= kLongestStep) {
     return;
   }
-  throw ProtocolError(
-      ProtocolError::Kind::kBroken,
+  throw FrameChannel::ProtocolError(
+      FrameChannel::ProtocolError::Kind::kBroken,
       fmt::format("it asks for {:g} s before its next reply, after {:g} s; allowed are {:g} s",
                   asked.count(),
                   already.count(),
@@ -68,7 +68,7 @@ WorkerConnection::~WorkerConnection() {
   }
 }
 
-void WorkerConnection::greet(const WorkerSetup& setup, Seconds timeout) {
+void WorkerConnection::greet(const WorkerService::Setup& setup, Seconds timeout) {
   protocol::Request request;
   request.mutable_hello()->set_version(kProtocolVersion);
   request.set_kind(protocol::Request::HELLO);
@@ -77,11 +77,11 @@ void WorkerConnection::greet(const WorkerSetup& setup, Seconds timeout) {
     send_request(request, timeout);
     const protocol::Reply reply = receive_until(deadline_in(timeout), timeout);
     if (reply.kind() == protocol::Reply::ERROR) {
-      const auto error = from_protocol<ReportedError>(reply.content());
+      const auto error = from_protocol<WorkerService::ReportedError>(reply.content());
       throw Error(error.kind, error.text);
     }
     check_hello(reply.hello());
-  } catch (const ProtocolError& problem) {
+  } catch (const FrameChannel::ProtocolError& problem) {
     throw Error(
         Error::Kind::kEnvironment,
         fmt::format("the worker of backend '{}' does not start: {}", backend_, problem.what()));
@@ -126,7 +126,7 @@ void WorkerConnection::send_request(const protocol::Request& request, Seconds ti
   }
   try {
     channel_.send(request.SerializeAsString(), deadline_in(timeout));
-  } catch (const ProtocolError& problem) {
+  } catch (const FrameChannel::ProtocolError& problem) {
     die(problem, timeout);
   }
 }
@@ -139,15 +139,17 @@ protocol::Reply WorkerConnection::receive_until(FrameChannel::Deadline deadline,
   try {
     const std::optional<std::string> frame = channel_.receive(deadline);
     if (!frame) {
-      throw ProtocolError(ProtocolError::Kind::kClosed, "the worker closed its channel");
+      throw FrameChannel::ProtocolError(FrameChannel::ProtocolError::Kind::kClosed,
+                                        "the worker closed its channel");
     }
     protocol::Reply reply;
     if (!reply.ParseFromString(*frame)) {
-      throw ProtocolError(ProtocolError::Kind::kBroken,
-                          fmt::format("a frame of {} bytes is not a reply", frame->size()));
+      throw FrameChannel::ProtocolError(
+          FrameChannel::ProtocolError::Kind::kBroken,
+          fmt::format("a frame of {} bytes is not a reply", frame->size()));
     }
     return reply;
-  } catch (const ProtocolError& problem) {
+  } catch (const FrameChannel::ProtocolError& problem) {
     die(problem, timeout);
   }
 }
@@ -161,17 +163,17 @@ protocol::Reply WorkerConnection::receive_while(FrameChannel::Deadline deadline,
              std::chrono::steady_clock::now() < deadline) {
         stop_unless(keep_running());
       }
-    } catch (const ProtocolError& problem) {
+    } catch (const FrameChannel::ProtocolError& problem) {
       die(problem, timeout);
     }
     protocol::Reply reply = receive_until(deadline, timeout);
     if (reply.kind() != protocol::Reply::LONG_STEP) {
       return reply;
     }
-    const Seconds step = read<LongStep>(reply, protocol::Reply::LONG_STEP).at_most;
+    const Seconds step = read<WorkerService::LongStep>(reply, protocol::Reply::LONG_STEP).at_most;
     try {
       check_step(step, announced);
-    } catch (const ProtocolError& problem) {
+    } catch (const FrameChannel::ProtocolError& problem) {
       die(problem, timeout);
     }
     announced += step;
@@ -192,15 +194,15 @@ void WorkerConnection::end(results::Outcome outcome) {
   ended_ = std::move(outcome);
 }
 
-void WorkerConnection::die(const ProtocolError& problem, Seconds timeout) {
+void WorkerConnection::die(const FrameChannel::ProtocolError& problem, Seconds timeout) {
   results::Outcome outcome{results::Outcome::Kind::kCrashed, {}};
   switch (problem.kind()) {
-    case ProtocolError::Kind::kTimedOut:
+    case FrameChannel::ProtocolError::Kind::kTimedOut:
       outcome = {results::Outcome::Kind::kTimedOut,
                  fmt::format("no answer for {} s", timeout.count())};
       child_->kill();
       break;
-    case ProtocolError::Kind::kClosed:
+    case FrameChannel::ProtocolError::Kind::kClosed:
       if (const std::optional<int> status = child_->wait(kGrace)) {
         outcome.reason = death_text(*status);
       } else {
@@ -208,7 +210,7 @@ void WorkerConnection::die(const ProtocolError& problem, Seconds timeout) {
       }
       child_->kill();
       break;
-    case ProtocolError::Kind::kBroken:
+    case FrameChannel::ProtocolError::Kind::kBroken:
       outcome.reason = fmt::format("it violated the protocol: {}", problem.what());
       child_->kill();
       break;
@@ -226,7 +228,7 @@ void WorkerConnection::end_politely() {
     protocol::Request request;
     request.set_kind(protocol::Request::SHUTDOWN);
     channel_.send(request.SerializeAsString(), deadline_in(Seconds(0)));
-  } catch (const ProtocolError&) {
+  } catch (const FrameChannel::ProtocolError&) {
     // It is gone, or too busy to read.
   }
   channel_.close();

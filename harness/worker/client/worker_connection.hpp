@@ -9,11 +9,10 @@
 #include "harness/base/units.hpp"
 #include "harness/results/measurement.hpp"
 #include "harness/worker/client/child_process.hpp"
-#include "harness/worker/client/worker_death.hpp"
 #include "harness/worker/protocol/frame_channel.hpp"
 #include "harness/worker/protocol/protocol.pb.h"
 #include "harness/worker/protocol/protocol_conversion.hpp"
-#include "harness/worker/protocol/worker_setup.hpp"
+#include "harness/worker/protocol/worker_service.hpp"
 
 namespace plumb::worker {
 
@@ -37,7 +36,7 @@ class WorkerConnection {
 
   /// Exchanges hellos. Throws WorkerDied, and Error{kEnvironment} if the worker speaks another
   /// version or is of another backend.
-  void greet(const WorkerSetup& setup, Seconds timeout);
+  void greet(const WorkerService::Setup& setup, Seconds timeout);
 
   /// Sends a request of a kind that says all.
   void send(protocol::Request::Kind kind, Seconds timeout);
@@ -62,14 +61,15 @@ class WorkerConnection {
   Value read(const protocol::Reply& reply, protocol::Reply::Kind kind, bool allowed = true) {
     try {
       if (reply.kind() == protocol::Reply::ERROR) {
-        const auto error = from_protocol<ReportedError>(reply.content());
+        const auto error = from_protocol<WorkerService::ReportedError>(reply.content());
         throw Error(error.kind, error.text);
       }
       if (reply.kind() != kind || !allowed) {
-        throw ProtocolError(ProtocolError::Kind::kBroken, "a reply does not answer the request");
+        throw FrameChannel::ProtocolError(FrameChannel::ProtocolError::Kind::kBroken,
+                                          "a reply does not answer the request");
       }
       return from_protocol<Value>(reply.content());
-    } catch (const ProtocolError& problem) {
+    } catch (const FrameChannel::ProtocolError& problem) {
       die(problem, request_timeout_);
     }
   }
@@ -91,7 +91,7 @@ class WorkerConnection {
   }
 
   /// Ends the worker. Throws WorkerDied with the cause and the last line of the worker's log.
-  [[noreturn]] void die(const ProtocolError& problem, Seconds timeout);
+  [[noreturn]] void die(const FrameChannel::ProtocolError& problem, Seconds timeout);
 
   [[nodiscard]] int pid() const { return child_->pid(); }
   [[nodiscard]] std::string log_tail() const { return log_.text(); }
@@ -107,7 +107,7 @@ class WorkerConnection {
   std::string backend_;
   Seconds request_timeout_;
   std::unique_ptr<ChildProcess> child_;
-  LogTail log_;
+  ChildProcess::Log log_;
   FrameChannel channel_;
   std::optional<results::Outcome> ended_;
 };

@@ -10,11 +10,10 @@
 #include "harness/base/error.hpp"
 #include "harness/worker/client/child_process.hpp"
 #include "harness/worker/client/worker_connection.hpp"
-#include "harness/worker/client/worker_start.hpp"
 #include "harness/worker/protocol/frame_channel.hpp"
-#include "harness/worker/protocol/path_list.hpp"
 #include "harness/worker/protocol/protocol.pb.h"
 #include "harness/worker/protocol/protocol_conversion.hpp"
+#include "harness/worker/protocol/worker_service.hpp"
 
 namespace plumb::worker {
 namespace {
@@ -34,7 +33,7 @@ std::vector<std::string> loader_arguments(const Stack& stack, const std::string&
   return arguments;
 }
 
-std::unique_ptr<ChildProcess> start(const WorkerOptions& options) {
+std::unique_ptr<ChildProcess> start(const WorkerProcess::Options& options) {
   const Stack& stack = options.stack;
   const std::string worker = find_worker(stack.backend, options.search_path).string();
   const std::vector<std::string> environment =
@@ -48,8 +47,8 @@ std::unique_ptr<ChildProcess> start(const WorkerOptions& options) {
 
 /// Starts a worker and exchanges hellos with it. One that dies meanwhile is started once more: what
 /// killed it may have been outside of it.
-std::unique_ptr<WorkerConnection> connect(const WorkerOptions& options) {
-  WorkerSetup setup = options.setup;
+std::unique_ptr<WorkerConnection> connect(const WorkerProcess::Options& options) {
+  WorkerService::Setup setup = options.setup;
   setup.libraries = options.stack.libraries;
   for (bool first = true;; first = false) {
     auto connection = std::make_unique<WorkerConnection>(
@@ -74,7 +73,7 @@ std::unique_ptr<WorkerConnection> connect(const WorkerOptions& options) {
 
 class WorkerProcess::Implementation {
  public:
-  explicit Implementation(const WorkerOptions& options)
+  explicit Implementation(const WorkerProcess::Options& options)
       : options_(options), connection_(connect(options)) {}
 
   results::Environment describe() {
@@ -85,7 +84,9 @@ class WorkerProcess::Implementation {
   }
 
   std::vector<Variant> variants(const model::LayerKey& key) {
-    return ask<VariantList>(Request::VARIANTS, VariantsRequest{key}, Reply::VARIANTS).variants;
+    return ask<WorkerService::VariantList>(
+               Request::VARIANTS, WorkerService::VariantsRequest{key}, Reply::VARIANTS)
+        .variants;
   }
 
   results::Calibration calibrate() {
@@ -95,11 +96,11 @@ class WorkerProcess::Implementation {
   void begin_execution(const ExecuteRequest& execute,
                        Seconds timeout,
                        std::function<void(results::Execution)> emit,
-                       const std::function<bool(const ExecuteProgress&)>& keep_running) {
+                       const std::function<bool(const ExecuteRequest::Progress&)>& keep_running) {
     ExecuteRequest asked = execute;
     asked.host_pace = options_.pace->seconds();
     connection_->send(Request::EXECUTE, asked, timeout);
-    const auto last = std::make_shared<ExecuteProgress>();
+    const auto last = std::make_shared<ExecuteRequest::Progress>();
     running_ = {
         .timeout = timeout,
         .take_in =
@@ -107,7 +108,7 @@ class WorkerProcess::Implementation {
                 const Reply& reply) mutable {
               if (reply.kind() == Reply::EXECUTE_PROGRESS) {
                 const auto progress =
-                    connection_->read<ExecuteProgress>(reply, Reply::EXECUTE_PROGRESS);
+                    connection_->read<ExecuteRequest::Progress>(reply, Reply::EXECUTE_PROGRESS);
                 connection_->stop_unless(keep_running(progress));
                 // A report alone is not progress: a model that hangs must not hang the harness.
                 const bool further = progress.share > last->share;
@@ -123,29 +124,29 @@ class WorkerProcess::Implementation {
         .keep_running = [last, keep_running] { return keep_running(*last); }};
   }
 
-  void begin_measurement(const MeasureRequest& measure,
+  void begin_measurement(const WorkerService::MeasureRequest& measure,
                          Seconds timeout,
                          std::function<void(results::Measurement)> emit) {
-    MeasureRequest asked = measure;
+    WorkerService::MeasureRequest asked = measure;
     asked.host_pace = options_.pace->seconds();
     connection_->send(Request::MEASURE, asked, timeout);
-    running_ = {
-        .timeout = timeout,
-        .take_in =
-            [this, emit = std::move(emit), key = measure.key, rows = 0](
-                const Reply& reply) mutable {
-              auto row =
-                  connection_->read<results::Measurement>(reply, Reply::ROW, rows++ < kMaximumRows);
-              if (row.key != key) {
-                connection_->die(ProtocolError(ProtocolError::Kind::kBroken,
-                                               "a row has a different key than the requested one"),
-                                 running_.timeout);
-              }
-              options_.pace->take_in(row);
-              connection_->deliver(emit, std::move(row));
-              return true;
-            },
-        .keep_running = [] { return true; }};
+    running_ = {.timeout = timeout,
+                .take_in =
+                    [this, emit = std::move(emit), key = measure.key, rows = 0](
+                        const Reply& reply) mutable {
+                      auto row = connection_->read<results::Measurement>(
+                          reply, Reply::ROW, rows++ < kMaximumRows);
+                      if (row.key != key) {
+                        connection_->die(FrameChannel::ProtocolError(
+                                             FrameChannel::ProtocolError::Kind::kBroken,
+                                             "a row has a different key than the requested one"),
+                                         running_.timeout);
+                      }
+                      options_.pace->take_in(row);
+                      connection_->deliver(emit, std::move(row));
+                      return true;
+                    },
+                .keep_running = [] { return true; }};
   }
 
   bool take_turn() {
@@ -171,40 +172,42 @@ class WorkerProcess::Implementation {
     }
   }
 
-  results::EngineChoices preview(const PreviewRequest& preview) {
+  results::EngineChoices preview(const WorkerService::PreviewRequest& preview) {
     auto choices = ask<results::EngineChoices>(Request::PREVIEW, preview, Reply::CHOICES);
     if (choices.key != preview.key) {
-      connection_->die(ProtocolError(ProtocolError::Kind::kBroken,
-                                     "choices are for a different key than the requested one"),
-                       options_.request_timeout);
+      connection_->die(
+          FrameChannel::ProtocolError(FrameChannel::ProtocolError::Kind::kBroken,
+                                      "choices are for a different key than the requested one"),
+          options_.request_timeout);
     }
     return choices;
   }
 
-  Reproducer reproduce(const ReproducerRequest& reproduce) {
+  Reproducer reproduce(const Reproducer::Request& reproduce) {
     return ask<Reproducer>(Request::REPRODUCE, reproduce, Reply::REPRODUCER);
   }
 
-  Trace trace(const TraceRequest& trace,
+  Trace trace(const Trace::Request& trace,
               Seconds timeout,
               const std::function<bool()>& keep_running) {
     connection_->send(Request::TRACE, trace, timeout);
     return answer_while<Trace>(Reply::TRACE, timeout, keep_running);
   }
 
-  Alternation alternate(const AlternateRequest& alternate,
+  Alternation alternate(const Alternation::Request& alternate,
                         Seconds timeout,
                         const std::function<bool()>& keep_running) {
-    AlternateRequest asked = alternate;
+    Alternation::Request asked = alternate;
     for (ExecuteRequest& shape : asked.shapes) {
       shape.host_pace = options_.pace->seconds();
     }
     connection_->send(Request::ALTERNATE, asked, timeout);
     auto alternation = answer_while<Alternation>(Reply::ALTERNATION, timeout, keep_running);
     if (alternation.seconds.size() != alternate.order.size()) {
-      connection_->die(ProtocolError(ProtocolError::Kind::kBroken,
-                                     "an alternation has another number of times than asked for"),
-                       timeout);
+      connection_->die(
+          FrameChannel::ProtocolError(FrameChannel::ProtocolError::Kind::kBroken,
+                                      "an alternation has another number of times than asked for"),
+          timeout);
     }
     results::Measurement seen;
     seen.readings = alternation.readings;
@@ -212,7 +215,7 @@ class WorkerProcess::Implementation {
     return alternation;
   }
 
-  Profile profile(const ProfileRequest& profile,
+  Profile profile(const Profile::Request& profile,
                   Seconds timeout,
                   const std::function<bool()>& keep_running) {
     connection_->send(Request::PROFILE, profile, timeout);
@@ -220,30 +223,31 @@ class WorkerProcess::Implementation {
   }
 
   Profile take_samples(const results::ExecutionMode& mode, Seconds timeout) {
-    connection_->send(Request::TAKE_SAMPLES, SamplesRequest{mode}, timeout);
+    connection_->send(Request::TAKE_SAMPLES, WorkerService::SamplesRequest{mode}, timeout);
     return answer_while<Profile>(Reply::PROFILE, timeout, [] { return true; });
   }
 
-  bool export_model(const ExportRequest& wanted,
+  bool export_model(const WorkerService::ExportRequest& wanted,
                     Seconds timeout,
                     const std::function<bool()>& keep_running) {
     connection_->send(Request::EXPORT_MODEL, wanted, timeout);
-    return answer_while<Exported>(Reply::EXPORTED, timeout, keep_running).written;
+    return answer_while<WorkerService::Exported>(Reply::EXPORTED, timeout, keep_running).written;
   }
 
-  results::ScenarioResult load(const LoadRequest& load,
-                               Seconds timeout,
-                               const std::function<bool(const LoadProgress&)>& keep_running) {
+  results::ScenarioResult load(
+      const LoadRequest& load,
+      Seconds timeout,
+      const std::function<bool(const LoadRequest::Progress&)>& keep_running) {
     connection_->send(Request::LOAD, load, timeout);
     FrameChannel::Deadline deadline = deadline_in(timeout);
-    LoadProgress last;
+    LoadRequest::Progress last;
     while (true) {
       const Reply reply =
           connection_->receive_while(deadline, timeout, [&] { return keep_running(last); });
       if (reply.kind() != Reply::LOAD_PROGRESS) {
         return connection_->read<results::ScenarioResult>(reply, Reply::LOAD);
       }
-      const auto progress = connection_->read<LoadProgress>(reply, Reply::LOAD_PROGRESS);
+      const auto progress = connection_->read<LoadRequest::Progress>(reply, Reply::LOAD_PROGRESS);
       connection_->stop_unless(keep_running(progress));
       // A report alone is not progress: a model that hangs must not hang the harness.
       if (progress.batches != last.batches || progress.phase != last.phase) {
@@ -284,12 +288,12 @@ class WorkerProcess::Implementation {
         connection_->receive_while(deadline_in(timeout), timeout, keep_running), kind);
   }
 
-  WorkerOptions options_;
+  WorkerProcess::Options options_;
   std::unique_ptr<WorkerConnection> connection_;
   RunningRequest running_;
 };
 
-WorkerProcess::WorkerProcess(const WorkerOptions& options)
+WorkerProcess::WorkerProcess(const WorkerProcess::Options& options)
     : implementation_(std::make_unique<Implementation>(options)) {}
 WorkerProcess::~WorkerProcess() = default;
 WorkerProcess::WorkerProcess(WorkerProcess&&) noexcept = default;
@@ -304,24 +308,24 @@ std::vector<Variant> WorkerProcess::variants(const model::LayerKey& key) {
 results::Calibration WorkerProcess::calibrate() {
   return implementation_->calibrate();
 }
-results::EngineChoices WorkerProcess::preview(const PreviewRequest& request) {
+results::EngineChoices WorkerProcess::preview(const WorkerService::PreviewRequest& request) {
   return implementation_->preview(request);
 }
-Reproducer WorkerProcess::reproduce(const ReproducerRequest& request) {
+Reproducer WorkerProcess::reproduce(const Reproducer::Request& request) {
   return implementation_->reproduce(request);
 }
-Trace WorkerProcess::trace(const TraceRequest& request,
+Trace WorkerProcess::trace(const Trace::Request& request,
                            Seconds timeout,
                            const std::function<bool()>& keep_running) {
   return implementation_->trace(request, timeout, keep_running);
 }
-Alternation WorkerProcess::alternate(const AlternateRequest& request,
+Alternation WorkerProcess::alternate(const Alternation::Request& request,
                                      Seconds timeout,
                                      const std::function<bool()>& keep_running) {
   return implementation_->alternate(request, timeout, keep_running);
 }
 
-Profile WorkerProcess::profile(const ProfileRequest& request,
+Profile WorkerProcess::profile(const Profile::Request& request,
                                Seconds timeout,
                                const std::function<bool()>& keep_running) {
   return implementation_->profile(request, timeout, keep_running);
@@ -329,27 +333,28 @@ Profile WorkerProcess::profile(const ProfileRequest& request,
 Profile WorkerProcess::take_samples(const results::ExecutionMode& mode, Seconds timeout) {
   return implementation_->take_samples(mode, timeout);
 }
-bool WorkerProcess::export_model(const ExportRequest& request,
+bool WorkerProcess::export_model(const WorkerService::ExportRequest& request,
                                  Seconds timeout,
                                  const std::function<bool()>& keep_running) {
   return implementation_->export_model(request, timeout, keep_running);
 }
-void WorkerProcess::measure(const MeasureRequest& request,
+void WorkerProcess::measure(const WorkerService::MeasureRequest& request,
                             Seconds timeout,
                             const std::function<void(results::Measurement)>& emit) {
   begin_measurement(request, timeout, emit);
   while (take_turn()) {
   }
 }
-void WorkerProcess::execute(const ExecuteRequest& request,
-                            Seconds timeout,
-                            const std::function<void(results::Execution)>& emit,
-                            const std::function<bool(const ExecuteProgress&)>& keep_running) {
+void WorkerProcess::execute(
+    const ExecuteRequest& request,
+    Seconds timeout,
+    const std::function<void(results::Execution)>& emit,
+    const std::function<bool(const ExecuteRequest::Progress&)>& keep_running) {
   begin_execution(request, timeout, emit, keep_running);
   while (take_turn()) {
   }
 }
-void WorkerProcess::begin_measurement(const MeasureRequest& request,
+void WorkerProcess::begin_measurement(const WorkerService::MeasureRequest& request,
                                       Seconds timeout,
                                       std::function<void(results::Measurement)> emit) {
   implementation_->begin_measurement(request, timeout, std::move(emit));
@@ -358,7 +363,7 @@ void WorkerProcess::begin_execution(
     const ExecuteRequest& request,
     Seconds timeout,
     std::function<void(results::Execution)> emit,
-    const std::function<bool(const ExecuteProgress&)>& keep_running) {
+    const std::function<bool(const ExecuteRequest::Progress&)>& keep_running) {
   implementation_->begin_execution(request, timeout, std::move(emit), keep_running);
 }
 bool WorkerProcess::take_turn() {
@@ -367,7 +372,7 @@ bool WorkerProcess::take_turn() {
 results::ScenarioResult WorkerProcess::load(
     const LoadRequest& request,
     Seconds timeout,
-    const std::function<bool(const LoadProgress&)>& keep_running) {
+    const std::function<bool(const LoadRequest::Progress&)>& keep_running) {
   return implementation_->load(request, timeout, keep_running);
 }
 int WorkerProcess::pid() const {

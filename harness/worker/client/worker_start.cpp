@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/worker/client/worker_start.hpp"
-
 #include <fmt/core.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -19,8 +17,8 @@
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
 #include "harness/results/run.hpp"
-#include "harness/worker/protocol/path_list.hpp"
-#include "harness/worker/protocol/worker_setup.hpp"
+#include "harness/worker/client/worker_process.hpp"
+#include "harness/worker/protocol/worker_service.hpp"
 
 namespace plumb::worker {
 namespace {
@@ -210,7 +208,8 @@ results::Facts stack_identity(const Stack& stack) {
   return identity;
 }
 
-results::Facts started_facts(const WorkerOptions& options, const char* const* surroundings) {
+results::Facts started_facts(const WorkerProcess::Options& options,
+                             const char* const* surroundings) {
   std::vector<std::string> of_stack;
   for (const auto& [name, value] : options.stack.variables) {
     if (name != kKernelFolder) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -16,9 +17,9 @@
 #include "harness/model/graph/graph.hpp"
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/model/key/tensor.hpp"
+#include "harness/results/execution.hpp"
 #include "harness/results/measurement.hpp"
 #include "harness/results/run.hpp"
-#include "harness/worker/protocol/launch_mode.hpp"
 #include "harness/worker/protocol/requests.hpp"
 #include "harness/worker/protocol/step_mark.hpp"
 
@@ -34,28 +35,52 @@ struct Variant {
   results::Attributes attributes{};  ///< that are known before it is prepared
 };
 
-/// Costs of preparing a program, and its memory.
-struct ProgramFacts {
-  std::string implementation;       ///< as the library names it
-  std::optional<Seconds> creation;  ///< primitive creation, cache cold
-  Bytes workspace;
-  Bytes activation_bytes;  ///< of one slot, in this program's layouts
-  Bytes weight_bytes;
-  results::Attributes attributes{};  ///< that are known from preparing it
-};
-
-/// Attributes and readings from executions that were observed and not timed.
-struct Observation {
-  results::Attributes attributes;
-  results::Readings readings;
-};
-
 /// Layer or model prepared on a backend: allocated, compiled, ready to be timed. Its methods have
 /// nothing left to do but the timed region. Not thread-safe. It exists only in a worker.
 class Program {
  public:
+  /// Additional interface of a Program whose device has a clock of its own. The harness takes
+  /// samples from it instead of timing enqueue() and synchronize().
+  class DeviceClock {
+   public:
+    /// One sample by a device's own clock: the time per execution and the number of executions.
+    struct Sample {
+      Seconds each{};  ///< where launching cancels out: a difference of two times, which a change
+                       ///< of the clock between them makes too short or too long
+      Seconds at_most{};  ///< of the longest run, launching included: never below the truth
+      std::size_t executions = 1;
+    };
+
+    virtual ~DeviceClock() = default;
+    /// Takes one sample over the slots in turn, without the time to launch and wait.
+    [[nodiscard]] virtual Sample sample(std::span<const std::size_t> slots) = 0;
+
+    /// Takes one sample of one execution of a slot. Just before it the device writes over `swept`
+    /// bytes, so that its caches hold nothing else, and then executes slot `warm`, if there is one.
+    /// The device is busy with that while the execution is launched.
+    [[nodiscard]] virtual Sample sample_cold(std::size_t slot,
+                                             Bytes swept,
+                                             std::optional<std::size_t> warm) = 0;
+  };
+
+  /// Costs of preparing a program, and its memory.
+  struct Facts {
+    std::string implementation;       ///< as the library names it
+    std::optional<Seconds> creation;  ///< primitive creation, cache cold
+    Bytes workspace;
+    Bytes activation_bytes;  ///< of one slot, in this program's layouts
+    Bytes weight_bytes;
+    results::Attributes attributes{};  ///< that are known from preparing it
+  };
+
+  /// Attributes and readings from executions that were observed and not timed.
+  struct Observation {
+    results::Attributes attributes;
+    results::Readings readings;
+  };
+
   virtual ~Program() = default;
-  [[nodiscard]] virtual ProgramFacts facts() const = 0;
+  [[nodiscard]] virtual Facts facts() const = 0;
 
   /// Copies the operands into slot `slot`, reordered into this program's layouts. Operands are
   /// dense and in the key's order; an absent one has empty data. With `shared_activations`,
@@ -146,11 +171,11 @@ class Program {
   /// Executes a slot once more, then `executions` times under the library's own profiler, which
   /// writes into `folder`. `operands` are the slot's, as for bind(). `steps` has a text for each
   /// step of the program, for a log that knows no layers. Empty: there is no profiler.
-  [[nodiscard]] virtual std::vector<TraceFile> trace(std::size_t slot,
-                                                     std::span<const model::Tensor> operands,
-                                                     const std::filesystem::path& folder,
-                                                     std::uint64_t executions,
-                                                     const std::vector<std::string>& steps) {
+  [[nodiscard]] virtual std::vector<Trace::File> trace(std::size_t slot,
+                                                       std::span<const model::Tensor> operands,
+                                                       const std::filesystem::path& folder,
+                                                       std::uint64_t executions,
+                                                       const std::vector<std::string>& steps) {
     static_cast<void>(slot);
     static_cast<void>(operands);
     static_cast<void>(folder);
@@ -164,49 +189,54 @@ class Program {
   [[nodiscard]] virtual std::optional<Seconds> reorder_time() { return std::nullopt; }
 };
 
-/// Result of Backend::prepare(): a program, or why there is none.
-struct Prepared {
-  std::unique_ptr<Program> program;  ///< null unless outcome.ok()
-  results::Outcome outcome;
-};
-
-/// Origin of a step of a model's program.
-struct StepOrigin {
-  std::optional<model::LayerId> layer;  ///< of the graph that was prepared; absent: of its outputs
-  bool reorder = false;                 ///< only converts an operand, or an output, to a layout
-};
-
-/// Result of Backend::prepare_model(): a program, or why there is none.
-struct PreparedModel {
-  std::unique_ptr<Program> program;      ///< null unless outcome.ok(); its outputs are the graph's,
-                                         ///< dense
-  std::vector<model::ValueId> operands;  ///< what bind() takes, in order: inputs and constants
-  std::size_t reorders = 0;              ///< changes of layout in each execution
-  Bytes reordered;                       ///< that they read and write
-  std::vector<StepOrigin> steps;         ///< of the program, as profile() counts them
-  /// Steps that must have finished before each step begins. Empty: they run one after the other.
-  std::vector<std::vector<std::size_t>> needs;
-  std::vector<std::string> variants;  ///< by layer of the graph; empty text: nothing is executed
-  Bytes memory;                       ///< that one slot will take, weights included
-  results::Outcome outcome;
-};
-
 /// Variant to use for each key.
 using LayerVariants = std::unordered_map<model::LayerKey, std::string>;
-
-/// Options for preparing a whole model.
-struct ModelOptions {
-  LayerVariants variants;
-  bool parallel_branches = false;  ///< branches side by side, with a share of the threads each
-  /// How a device gets the model. Absent: the backend's own way. Where there is no device, the
-  /// model is unsupported with any of them.
-  std::optional<LaunchMode> launches{};
-  bool fusion = false;  ///< for a backend that plans models: it may fuse and fold layers
-};
 
 /// One library on one device. It exists only in a worker process.
 class Backend {
  public:
+  /// Ways to hand a whole model to a device. It runs launch after launch, as one captured graph, or
+  /// as one captured graph in which independent branches run on streams of their own.
+  enum class LaunchMode { kEager, kCaptured, kStreams };
+
+  /// Result of prepare(): a program, or why there is none.
+  struct Prepared {
+    std::unique_ptr<Program> program;  ///< null unless outcome.ok()
+    results::Outcome outcome;
+  };
+
+  /// Result of prepare_model(): a program, or why there is none.
+  struct PreparedModel {
+    /// Origin of a step of a model's program.
+    struct Step {
+      std::optional<model::LayerId>
+          layer;             ///< of the graph that was prepared; absent: of its outputs
+      bool reorder = false;  ///< only converts an operand, or an output, to a layout
+    };
+
+    std::unique_ptr<Program> program;  ///< null unless outcome.ok(); its outputs are the graph's,
+                                       ///< dense
+    std::vector<model::ValueId> operands;  ///< what bind() takes, in order: inputs and constants
+    std::size_t reorders = 0;              ///< changes of layout in each execution
+    Bytes reordered;                       ///< that they read and write
+    std::vector<Step> steps;               ///< of the program, as profile() counts them
+    /// Steps that must have finished before each step begins. Empty: they run one after the other.
+    std::vector<std::vector<std::size_t>> needs;
+    std::vector<std::string> variants;  ///< by layer of the graph; empty text: nothing is executed
+    Bytes memory;                       ///< that one slot will take, weights included
+    results::Outcome outcome;
+  };
+
+  /// Options for preparing a whole model.
+  struct ModelOptions {
+    LayerVariants variants;
+    bool parallel_branches = false;  ///< branches side by side, with a share of the threads each
+    /// How a device gets the model. Absent: the backend's own way. Where there is no device, the
+    /// model is unsupported with any of them.
+    std::optional<LaunchMode> launches{};
+    bool fusion = false;  ///< for a backend that plans models: it may fuse and fold layers
+  };
+
   virtual ~Backend() = default;
 
   /// Returns the identity and the facts of library, device and stack. Identity: what a series must
@@ -276,10 +306,17 @@ class Backend {
   /// Writes the source of a program that does what rows did, with the library alone. The call
   /// itself executes each variant once. Throws Error{kUser} where there is no such source, saying
   /// for what there is.
-  [[nodiscard]] virtual Reproducer reproduce(const ReproducerRequest& request) {
+  [[nodiscard]] virtual Reproducer reproduce(const Reproducer::Request& request) {
     static_cast<void>(request);
     throw Error(Error::Kind::kUser, "this backend writes no reproducers");
   }
 };
+
+[[nodiscard]] std::string_view to_text(
+    Backend::LaunchMode mode);  ///< "eager", "captured", "streams"
+
+/// Returns the way that a mode names. Empty: it leaves that to the backend.
+[[nodiscard]] std::optional<Backend::LaunchMode> find_launch_mode(
+    const results::ExecutionMode& mode);
 
 }  // namespace plumb::worker

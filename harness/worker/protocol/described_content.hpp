@@ -83,8 +83,8 @@ Value from_protocol(const protocol::Content& content) {
     }
     return value;
   } catch (const Error& error) {
-    throw ProtocolError(ProtocolError::Kind::kBroken,
-                        fmt::format("a message has a wrong value: {}", error.what()));
+    throw FrameChannel::ProtocolError(FrameChannel::ProtocolError::Kind::kBroken,
+                                      fmt::format("a message has a wrong value: {}", error.what()));
   }
 }
 

@@ -45,13 +45,13 @@ bool would_block(int error) {
 }
 
 [[noreturn]] void fail_closed(const char* what, int error) {
-  throw ProtocolError(ProtocolError::Kind::kClosed,
-                      fmt::format("{}: {}", what, std::strerror(error)));
+  throw FrameChannel::ProtocolError(FrameChannel::ProtocolError::Kind::kClosed,
+                                    fmt::format("{}: {}", what, std::strerror(error)));
 }
 
 [[noreturn]] void fail_oversize(std::size_t size) {
-  throw ProtocolError(
-      ProtocolError::Kind::kBroken,
+  throw FrameChannel::ProtocolError(
+      FrameChannel::ProtocolError::Kind::kBroken,
       fmt::format(
           "a frame of {} bytes is above the limit of {}", size, FrameChannel::kMaximumFrame));
 }
@@ -74,8 +74,8 @@ std::optional<std::string> FrameChannel::receive(std::optional<Deadline> deadlin
     return std::nullopt;
   }
   if (prefix.size() < kLengthBytes) {
-    throw ProtocolError(
-        ProtocolError::Kind::kClosed,
+    throw FrameChannel::ProtocolError(
+        FrameChannel::ProtocolError::Kind::kClosed,
         fmt::format(
             "the channel ended after {} of the {} bytes of a length", prefix.size(), kLengthBytes));
   }
@@ -86,8 +86,8 @@ std::optional<std::string> FrameChannel::receive(std::optional<Deadline> deadlin
   std::string payload;
   receive_into(payload, size, deadline);
   if (payload.size() < size) {
-    throw ProtocolError(
-        ProtocolError::Kind::kClosed,
+    throw FrameChannel::ProtocolError(
+        FrameChannel::ProtocolError::Kind::kClosed,
         fmt::format("the channel ended after {} of the {} bytes of a frame", payload.size(), size));
   }
   return payload;
@@ -155,7 +155,8 @@ bool FrameChannel::poll_once(short events, std::optional<Deadline> deadline) {
 
 void FrameChannel::wait_for(short events, std::optional<Deadline> deadline) {
   if (!poll_once(events, deadline)) {
-    throw ProtocolError(ProtocolError::Kind::kTimedOut, "the deadline passed");
+    throw FrameChannel::ProtocolError(FrameChannel::ProtocolError::Kind::kTimedOut,
+                                      "the deadline passed");
   }
 }
 

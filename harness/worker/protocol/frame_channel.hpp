@@ -12,24 +12,6 @@
 
 namespace plumb::worker {
 
-/// Error of a worker's channel: the other side went away, fell silent or broke the protocol. It
-/// never leaves this module. WorkerProcess converts it to WorkerDied, and the worker's own loop
-/// ends on it.
-class ProtocolError : public std::runtime_error {
- public:
-  enum class Kind {
-    kClosed,    ///< the other side closed the channel in the middle of a frame, or is gone
-    kTimedOut,  ///< the deadline passed
-    kBroken,    ///< what came is not a frame, not a message, or not allowed here
-  };
-
-  ProtocolError(Kind kind, const std::string& text) : std::runtime_error(text), kind_(kind) {}
-  [[nodiscard]] Kind kind() const noexcept { return kind_; }
-
- private:
-  Kind kind_;
-};
-
 /// Channel for frames over a stream socket: a 32-bit little-endian length, then that many bytes.
 ///
 /// It tolerates partial reads and writes, interruptions and a hostile other side. Lengths are
@@ -37,6 +19,24 @@ class ProtocolError : public std::runtime_error {
 /// a slow trickle cannot extend it. Never raises SIGPIPE. Not thread-safe.
 class FrameChannel {
  public:
+  /// Error of a worker's channel: the other side went away, fell silent or broke the protocol. It
+  /// never leaves this module. WorkerProcess converts it to WorkerDied, and the worker's own loop
+  /// ends on it.
+  class ProtocolError : public std::runtime_error {
+   public:
+    enum class Kind {
+      kClosed,    ///< the other side closed the channel in the middle of a frame, or is gone
+      kTimedOut,  ///< the deadline passed
+      kBroken,    ///< what came is not a frame, not a message, or not allowed here
+    };
+
+    ProtocolError(Kind kind, const std::string& text) : std::runtime_error(text), kind_(kind) {}
+    [[nodiscard]] Kind kind() const noexcept { return kind_; }
+
+   private:
+    Kind kind_;
+  };
+
   static constexpr std::size_t kMaximumFrame = std::size_t{64}
                                                << 20;  ///< bytes, without the length
   using Deadline = std::chrono::steady_clock::time_point;

@@ -8,10 +8,11 @@
 
 #include "harness/base/error.hpp"
 #include "harness/worker/protocol/worker_service.hpp"
-#include "harness/worker/protocol/worker_setup.hpp"
 
 namespace plumb::protocol {
+
 class Content;
+
 }  // namespace plumb::protocol
 
 namespace plumb::worker {
@@ -24,37 +25,6 @@ inline constexpr std::uint32_t kProtocolVersion = 12;
 inline constexpr std::size_t kMaxSentSamples = 1'000'000;
 inline constexpr std::size_t kMaximumVariants = 10'000;
 
-/// Request for the ways to execute a key.
-struct VariantsRequest {
-  model::LayerKey key;
-};
-
-/// Answer to a VariantsRequest.
-struct VariantList {
-  std::vector<Variant> variants;
-};
-
-/// Request for what the last execution sampled of a mode.
-struct SamplesRequest {
-  results::ExecutionMode mode;
-};
-
-/// Answer to an ExportRequest.
-struct Exported {
-  bool written = false;  ///< else this worker runs no code of users
-};
-
-/// Announcement that a worker's next reply may take longer than others.
-struct LongStep {
-  Seconds at_most{};
-};
-
-/// Error in place of an answer. The worker lives on.
-struct ReportedError {
-  Error::Kind kind = Error::Kind::kInternal;
-  std::string text;
-};
-
 /// Writes a value as the content of a message: the JSON of its described fields, and attachments.
 /// Bytes of texts that are not UTF-8 are replaced, but not those of paths. For what `plumb` asks
 /// (request_fields.cpp) and what workers answer (reply_fields.cpp).
@@ -62,7 +32,8 @@ template <typename Value>
 [[nodiscard]] protocol::Content to_protocol(const Value& value);
 
 /// Reads what to_protocol() wrote. A message comes from outside, so each field is checked by the
-/// limits of its description. Throws ProtocolError{kBroken} naming the field at fault.
+/// limits of its description. Throws FrameChannel::ProtocolError{kBroken} naming the field at
+/// fault.
 template <typename Value>
 [[nodiscard]] Value from_protocol(const protocol::Content& content);
 

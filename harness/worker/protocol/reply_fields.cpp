@@ -16,7 +16,7 @@
 
 #include "harness/base/encoding.hpp"
 #include "harness/results/measurement_fields.hpp"
-#include "harness/results/profile/profile_fields.hpp"
+#include "harness/results/profile/profile_json.hpp"
 #include "harness/worker/protocol/described_content.hpp"
 #include "harness/worker/protocol/requests.hpp"
 
@@ -138,18 +138,18 @@ void describe(Fields& fields, Described<Fields, Variant>& value) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, VariantList>& value) {
+void describe(Fields& fields, Described<Fields, WorkerService::VariantList>& value) {
   fields("variants", value.variants, {.elements = kMaximumVariants});
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, ExecuteProgress>& value) {
+void describe(Fields& fields, Described<Fields, ExecuteRequest::Progress>& value) {
   fields("share", value.share, {.least = 0.0, .most = 1.0});
   fields("elapsed_seconds", value.elapsed, kMeasuredTime);
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, LoadProgress>& value) {
+void describe(Fields& fields, Described<Fields, LoadRequest::Progress>& value) {
   fields("phase", value.phase);
   fields("batches", value.batches);
   fields("elapsed_seconds", value.elapsed, kMeasuredTime);
@@ -179,7 +179,7 @@ void describe(Fields& fields, Described<Fields, Reproducer>& value) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, TraceFile>& value) {
+void describe(Fields& fields, Described<Fields, Trace::File>& value) {
   fields("format", value.format, {.longest = kMaxTraceFormatBytes});
   fields("name", value.name);
   if constexpr (Fields::kReads) {
@@ -207,17 +207,17 @@ void describe(Fields& fields, Described<Fields, Alternation>& value) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, Exported>& value) {
+void describe(Fields& fields, Described<Fields, WorkerService::Exported>& value) {
   fields("written", value.written);
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, LongStep>& value) {
+void describe(Fields& fields, Described<Fields, WorkerService::LongStep>& value) {
   fields("seconds_at_most", value.at_most);
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, ReportedError>& value) {
+void describe(Fields& fields, Described<Fields, WorkerService::ReportedError>& value) {
   fields.converted("exit_status", value.kind, status_value, kind_from);
   fields("text", value.text);
 }
@@ -232,15 +232,15 @@ PLUMB_REPLY(results::Calibration)
 PLUMB_REPLY(results::Execution)
 PLUMB_REPLY(results::ScenarioResult)
 PLUMB_REPLY(results::EngineChoices)
-PLUMB_REPLY(VariantList)
-PLUMB_REPLY(ExecuteProgress)
-PLUMB_REPLY(LoadProgress)
+PLUMB_REPLY(WorkerService::VariantList)
+PLUMB_REPLY(ExecuteRequest::Progress)
+PLUMB_REPLY(LoadRequest::Progress)
 PLUMB_REPLY(Reproducer)
 PLUMB_REPLY(Trace)
 PLUMB_REPLY(Alternation)
-PLUMB_REPLY(Exported)
-PLUMB_REPLY(LongStep)
-PLUMB_REPLY(ReportedError)
+PLUMB_REPLY(WorkerService::Exported)
+PLUMB_REPLY(WorkerService::LongStep)
+PLUMB_REPLY(WorkerService::ReportedError)
 
 #undef PLUMB_REPLY
 
@@ -248,7 +248,6 @@ PLUMB_REPLY(ReportedError)
 
 namespace {
 
-using results::AddressSample;
 using results::FieldLimits;
 using results::SampledProfile;
 
@@ -313,7 +312,7 @@ void read_chains(const protocol::Content& content, SampledProfile& profile) {
   returns.end();
 }
 
-void check(const AddressSample& sample, const SampledProfile& profile) {
+void check(const results::SampledProfile::Sample& sample, const SampledProfile& profile) {
   if ((sample.step != results::kNoStep && sample.step >= profile.steps.size()) ||
       sample.block >= profile.blocks.size() || sample.thread >= profile.threads ||
       (sample.chain != results::kNoChain && sample.chain >= profile.chains.size())) {
@@ -333,11 +332,12 @@ void read_samples(const protocol::Content& content, SampledProfile& profile) {
   }
   profile.samples.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
-    const AddressSample sample{addresses.address(),
-                               steps.number() - 1,
-                               blocks.number(),
-                               threads.number(),
-                               profile.chains.empty() ? results::kNoChain : chains.number() - 1};
+    const results::SampledProfile::Sample sample{
+        addresses.address(),
+        steps.number() - 1,
+        blocks.number(),
+        threads.number(),
+        profile.chains.empty() ? results::kNoChain : chains.number() - 1};
     check(sample, profile);
     profile.samples.push_back(sample);
   }
@@ -348,7 +348,7 @@ void read_samples(const protocol::Content& content, SampledProfile& profile) {
 
 void check(const Profile& profile) {
   std::uint64_t before = 0;
-  for (const results::CodeMapping& mapping : profile.samples.mappings) {
+  for (const results::SampledProfile::Mapping& mapping : profile.samples.mappings) {
     if (mapping.begin < before || mapping.end <= mapping.begin) {
       refuse_field("mappings", "not in the order of their addresses");
     }
@@ -356,12 +356,12 @@ void check(const Profile& profile) {
     static_cast<void>(results::limited(mapping.path, "path", kShortText));
     static_cast<void>(results::limited(mapping.build_id, "build_id", kShortText));
   }
-  for (const results::ProfiledBlock& block : profile.samples.blocks) {
+  for (const results::SampledProfile::Block& block : profile.samples.blocks) {
     if (block.executions == 0) {
       refuse_field("executions", "0");
     }
   }
-  for (const results::ProfiledStep& step : profile.samples.steps) {
+  for (const results::SampledProfile::Step& step : profile.samples.steps) {
     static_cast<void>(results::limited(step.variant, "variant", kShortText));
   }
   for (const std::string& file : profile.code_files) {
@@ -375,7 +375,7 @@ void check(const Profile& profile) {
 
 void attach(const Profile& profile, protocol::Content& content) {
   std::vector<std::string> parts(kParts);
-  for (const AddressSample& sample : profile.samples.samples) {
+  for (const results::SampledProfile::Sample& sample : profile.samples.samples) {
     put_address(parts[kAddresses], sample.address);
     put_varint(parts[kSteps], sample.step + 1);
     put_varint(parts[kBlocks], sample.block);

@@ -13,7 +13,7 @@
 
 #include "harness/results/measurement_fields.hpp"
 #include "harness/worker/protocol/described_content.hpp"
-#include "harness/worker/protocol/worker_setup.hpp"
+#include "harness/worker/protocol/worker_service.hpp"
 
 namespace plumb::worker {
 namespace {
@@ -68,11 +68,11 @@ results::ExecutionMode mode_from(const json& value, const char* name) {
   return results::execution_mode_from(value.get<std::string>());
 }
 
-json clock_value(const std::optional<results::SamplingClock>& clock) {
+json clock_value(const std::optional<results::SampledProfile::Clock>& clock) {
   return clock ? json(results::to_text(*clock)) : json();
 }
 
-std::optional<results::SamplingClock> clock_from(const json& value, const char* name) {
+std::optional<results::SampledProfile::Clock> clock_from(const json& value, const char* name) {
   if (value.is_null()) {
     return std::nullopt;
   }
@@ -90,7 +90,7 @@ void check_full(const char* name, const std::filesystem::path& path) {
   }
 }
 
-void check(const ModeStep& step) {
+void check(const ModeRequest::Step& step) {
   if (step.choices.empty()) {
     refuse_field("choices", "empty: a step of a mode has no variant");
   }
@@ -113,7 +113,7 @@ void check_one_mode(const ExecuteRequest& request) {
   }
 }
 
-void check(const AlternateRequest& request) {
+void check(const Alternation::Request& request) {
   for (const ExecuteRequest& shape : request.shapes) {
     check_one_mode(shape);
     if (shape.modes.front().mode != request.shapes.front().modes.front().mode) {
@@ -141,12 +141,13 @@ void check(const LoadRequest& request) {
 
 /// Requests of one model.
 template <typename Request>
-concept NamesModel = std::same_as<Request, TraceRequest> || std::same_as<Request, ProfileRequest>;
+concept NamesModel =
+    std::same_as<Request, Trace::Request> || std::same_as<Request, Profile::Request>;
 
 /// Requests of models, whose bytes are attachments.
 template <typename Request>
 concept NamesModels = NamesModel<Request> || std::same_as<Request, ExecuteRequest> ||
-    std::same_as<Request, LoadRequest> || std::same_as<Request, AlternateRequest>;
+    std::same_as<Request, LoadRequest> || std::same_as<Request, Alternation::Request>;
 
 /// Returns the models that a request names, in the order of their attachments.
 template <typename Request>
@@ -160,7 +161,7 @@ auto models_of(Request& request) {
     for (auto& bucket : request.buckets) {
       models.push_back(&bucket.model);
     }
-  } else if constexpr (std::same_as<Plain, AlternateRequest>) {
+  } else if constexpr (std::same_as<Plain, Alternation::Request>) {
     for (auto& shape : request.shapes) {
       models.push_back(&shape);
     }
@@ -194,7 +195,7 @@ void detach(const protocol::Content& content, Request& request) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, WorkerSetup>& value) {
+void describe(Fields& fields, Described<Fields, WorkerService::Setup>& value) {
   fields("libraries", value.libraries, {.elements = kMaximumLibraries});
   fields("threads", value.threads, {.low = 1, .high = 1 << 16});
   fields("observe_kernels", value.observe.kernels);
@@ -205,7 +206,7 @@ void describe(Fields& fields, Described<Fields, WorkerSetup>& value) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, VariantsRequest>& value) {
+void describe(Fields& fields, Described<Fields, WorkerService::VariantsRequest>& value) {
   fields("key", value.key.text, kKey);
 }
 
@@ -224,7 +225,7 @@ void describe_plan(Fields& fields, Described<Fields, measure::SamplingPlan>& val
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, MeasureRequest>& value) {
+void describe(Fields& fields, Described<Fields, WorkerService::MeasureRequest>& value) {
   fields("key", value.key.text, kKey);
   fields.converted("caches", value.caches, caches_value, caches_from);
   fields("variants", value.variants, {.elements = kMaximumVariants});
@@ -241,13 +242,13 @@ void describe(Fields& fields, Described<Fields, MeasureRequest>& value) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, VariantTime>& value) {
+void describe(Fields& fields, Described<Fields, ModeRequest::Choice>& value) {
   fields("variant", value.variant);
   fields("seconds", value.seconds, kMeasuredTime);
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, ModeStep>& value) {
+void describe(Fields& fields, Described<Fields, ModeRequest::Step>& value) {
   fields("layers", value.layers);
   fields("key", value.key.text, kKey);
   fields("choices", value.choices);
@@ -264,7 +265,7 @@ void describe(Fields& fields, Described<Fields, ModeRequest>& value) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, SampledBlocks>& value) {
+void describe(Fields& fields, Described<Fields, ExecuteRequest::Sampling>& value) {
   fields("rate", value.rate, kSamplingRate);
   fields("folder", value.folder);
   if constexpr (Fields::kReads) {
@@ -333,20 +334,20 @@ void describe(Fields& fields, Described<Fields, LoadRequest>& value) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, PreviewRequest>& value) {
+void describe(Fields& fields, Described<Fields, WorkerService::PreviewRequest>& value) {
   fields("key", value.key.text, kKey);
   fields("device", value.device, {.longest = std::size_t{64} << 10U});
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, ReproducerRequest>& value) {
+void describe(Fields& fields, Described<Fields, Reproducer::Request>& value) {
   fields("key", value.key.text, kKey);
   fields("rows", value.rows, {.elements = kMaximumReproducerRows});
   fields.converted("seed", value.seed, results::wide_value, results::wide_from);
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, TraceRequest>& value) {
+void describe(Fields& fields, Described<Fields, Trace::Request>& value) {
   fields("model", value.model);
   fields("folder", value.folder);
   fields("executions", value.executions, {.low = 1, .high = kMaxTracedExecutions});
@@ -357,7 +358,7 @@ void describe(Fields& fields, Described<Fields, TraceRequest>& value) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, AlternateRequest>& value) {
+void describe(Fields& fields, Described<Fields, Alternation::Request>& value) {
   fields("shapes", value.shapes, {.elements = kMaxAlternatedShapes});
   fields(
       "order", value.order, {.high = kMaxAlternatedShapes, .elements = kMaxAlternatedExecutions});
@@ -367,7 +368,7 @@ void describe(Fields& fields, Described<Fields, AlternateRequest>& value) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, ProfileRequest>& value) {
+void describe(Fields& fields, Described<Fields, Profile::Request>& value) {
   fields("model", value.model);
   fields.since("layer", value.layer);
   fields("folder", value.folder);
@@ -383,12 +384,12 @@ void describe(Fields& fields, Described<Fields, ProfileRequest>& value) {
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, SamplesRequest>& value) {
+void describe(Fields& fields, Described<Fields, WorkerService::SamplesRequest>& value) {
   fields.converted("mode", value.mode, mode_value, mode_from);
 }
 
 template <typename Fields>
-void describe(Fields& fields, Described<Fields, ExportRequest>& value) {
+void describe(Fields& fields, Described<Fields, WorkerService::ExportRequest>& value) {
   fields.nested("code", [&](auto& code) { describe_code(code, value.code); });
   fields("path", value.path);
   fields.converted("seed", value.seed, results::wide_value, results::wide_from);
@@ -401,18 +402,18 @@ void describe(Fields& fields, Described<Fields, ExportRequest>& value) {
   template protocol::Content to_protocol<Type>(const Type&); \
   template Type from_protocol<Type>(const protocol::Content&);
 
-PLUMB_REQUEST(WorkerSetup)
-PLUMB_REQUEST(VariantsRequest)
-PLUMB_REQUEST(MeasureRequest)
+PLUMB_REQUEST(WorkerService::Setup)
+PLUMB_REQUEST(WorkerService::VariantsRequest)
+PLUMB_REQUEST(WorkerService::MeasureRequest)
 PLUMB_REQUEST(ExecuteRequest)
 PLUMB_REQUEST(LoadRequest)
-PLUMB_REQUEST(PreviewRequest)
-PLUMB_REQUEST(ReproducerRequest)
-PLUMB_REQUEST(TraceRequest)
-PLUMB_REQUEST(AlternateRequest)
-PLUMB_REQUEST(ProfileRequest)
-PLUMB_REQUEST(SamplesRequest)
-PLUMB_REQUEST(ExportRequest)
+PLUMB_REQUEST(WorkerService::PreviewRequest)
+PLUMB_REQUEST(Reproducer::Request)
+PLUMB_REQUEST(Trace::Request)
+PLUMB_REQUEST(Alternation::Request)
+PLUMB_REQUEST(Profile::Request)
+PLUMB_REQUEST(WorkerService::SamplesRequest)
+PLUMB_REQUEST(WorkerService::ExportRequest)
 
 #undef PLUMB_REQUEST
 

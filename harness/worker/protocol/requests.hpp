@@ -20,41 +20,47 @@
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/results/execution.hpp"
 #include "harness/results/measurement.hpp"
-#include "harness/results/model_code.hpp"
-#include "harness/results/profile/sampled_profile.hpp"
+#include "harness/results/profile/named_profile.hpp"
+#include "harness/results/run.hpp"
 #include "harness/results/scenario_result.hpp"
 
 namespace plumb::worker {
 
-/// Time of a variant, measured by itself.
-struct VariantTime {
-  std::string variant;
-  Seconds seconds{};
-};
-
-/// Measured ways to execute one step of a mode.
-struct ModeStep {
-  std::vector<model::LayerId> layers;  ///< of the model's graph, ascending; several: fused
-  model::LayerKey key;                 ///< of the one layer that they become
-  std::vector<VariantTime> choices;    ///< fastest first; a single one is always taken
-};
-
 /// Request for one way to execute a model.
 struct ModeRequest {
-  results::ExecutionMode mode;
-  std::vector<ModeStep> steps;  ///< with best_variant: all layers that are computed; with
-                                ///< micro_batch: those with a variant of their own
-  Seconds reorder_per_byte{};   ///< price of changing a layout, by bytes read and written
-};
+  /// Time of a variant, measured by itself.
+  struct Choice {
+    std::string variant;
+    Seconds seconds{};
+  };
 
-/// Sampling of where the threads are, in the blocks whose time counts.
-struct SampledBlocks {
-  double rate = 1000.0;          ///< samples a second of each thread
-  std::filesystem::path folder;  ///< exists; the library writes the code that it makes there
+  /// Measured ways to execute one step of a mode.
+  struct Step {
+    std::vector<model::LayerId> layers;  ///< of the model's graph, ascending; several: fused
+    model::LayerKey key;                 ///< of the one layer that they become
+    std::vector<Choice> choices;         ///< fastest first; a single one is always taken
+  };
+
+  results::ExecutionMode mode;
+  std::vector<Step> steps;     ///< with best_variant: all layers that are computed; with
+                               ///< micro_batch: those with a variant of their own
+  Seconds reorder_per_byte{};  ///< price of changing a layout, by bytes read and written
 };
 
 /// Request to execute one whole model end to end, in one mode or, in turns, in several.
 struct ExecuteRequest {
+  /// Progress of a worker that times a model.
+  struct Progress {
+    double share = 0.0;  ///< of all turns, from 0 to 1; only ever grows
+    Seconds elapsed{};   ///< since the first of them began
+  };
+
+  /// Sampling of where the threads are, in the blocks whose time counts.
+  struct Sampling {
+    double rate = 1000.0;          ///< samples a second of each thread
+    std::filesystem::path folder;  ///< exists; the library writes the code that it makes there
+  };
+
   std::string name;   ///< for the log
   std::string model;  ///< a serialized ModelProto, weight-free: shapes fixed; empty: see `path`
   std::filesystem::path path;                ///< an ONNX file, absolute
@@ -73,7 +79,7 @@ struct ExecuteRequest {
   bool verify = true;                ///< compare with the float64 reference, unless too large
   bool profile = true;               ///< time the plan's steps beside the model, for its prediction
   bool in_turns = false;             ///< wait before each turn, while another worker has its own
-  std::optional<SampledBlocks> sampled;  ///< absent: no block is sampled
+  std::optional<Sampling> sampled;   ///< absent: no block is sampled
 
   /// Returns the type in which a mode executes the model, by its name in suites.
   [[nodiscard]] std::string_view executed_type(const results::ExecutionMode& mode) const {
@@ -81,25 +87,19 @@ struct ExecuteRequest {
   }
 };
 
-/// Progress of a worker that times a model.
-struct ExecuteProgress {
-  double share = 0.0;  ///< of all turns, from 0 to 1; only ever grows
-  Seconds elapsed{};   ///< since the first of them began
-};
+using ExecuteReport = std::function<void(const ExecuteRequest::Progress&)>;
 
-using ExecuteReport = std::function<void(const ExecuteProgress&)>;
-
-/// Request to execute one model in several shapes, one execution after the other.
-struct AlternateRequest {
-  std::vector<ExecuteRequest> shapes;  ///< of one model, each with exactly one mode, the same
-  std::vector<std::uint32_t> order;    ///< of the executions, as indices of `shapes`
-};
-
-/// Times of the executions of an AlternateRequest.
+/// Times of the executions of a model in several shapes, which alternate.
 ///
 /// The first execution of a shape contains what the backend needs for a new shape. A backend that
 /// executes all shapes by one program, as inference runtimes do, makes that program before.
 struct Alternation {
+  /// Request to execute one model in several shapes, one execution after the other.
+  struct Request {
+    std::vector<ExecuteRequest> shapes;  ///< of one model, each with exactly one mode, the same
+    std::vector<std::uint32_t> order;    ///< of the executions, as indices of `shapes`
+  };
+
   bool one_program = false;      ///< for all shapes; else each shape has one, from its first on
   Seconds preparation{};         ///< of the one program; zero: there is none
   std::vector<Seconds> seconds;  ///< of each execution, in the order of the request
@@ -110,12 +110,19 @@ struct Alternation {
 /// Words with which a worker begins to refuse outputs that differ from those of the shape alone.
 inline constexpr std::string_view kWrongAlternation = "wrong result";
 
-/// Limits of an AlternateRequest.
+/// Limits of a request to alternate shapes.
 inline constexpr std::size_t kMaxAlternatedShapes = 16;
 inline constexpr std::size_t kMaxAlternatedExecutions = 100'000;
 
 /// Request to load one whole model by a scenario.
 struct LoadRequest {
+  /// Progress of a load.
+  struct Progress {
+    std::string phase;          ///< "preparing batches of 8", "running"
+    std::uint64_t batches = 0;  ///< executed so far, warm-up and probes included
+    Seconds elapsed{};
+  };
+
   /// Model for batches of `samples` samples.
   struct Bucket {
     std::size_t samples = 1;
@@ -125,7 +132,7 @@ struct LoadRequest {
   std::vector<Bucket> buckets;  ///< ascending; the first is of one sample
   std::int64_t inputs_per_sample = 1;
   loadgen::RequestedLoad load;  ///< performance mode; the worker chooses the data set
-  loadgen::BatchPolicy batches{.maximum_batch = 1, .timeout = {}, .lanes = 1};
+  loadgen::DynamicBatcher::Policy batches{.maximum_batch = 1, .timeout = {}, .lanes = 1};
   std::optional<Seconds> budget;  ///< of the load, searches and confirmations included
   std::uint64_t data_set = 1024;  ///< samples of the data set, but at least two batches per lane
   /// Path of MLPerf's accuracy log, which the worker writes. After the load every sample of the
@@ -136,37 +143,30 @@ struct LoadRequest {
 /// Returns a result with what was requested, before the load begins.
 [[nodiscard]] results::ScenarioResult begin_load(const LoadRequest& request);
 
-/// Progress of a load.
-struct LoadProgress {
-  std::string phase;          ///< "preparing batches of 8", "running"
-  std::uint64_t batches = 0;  ///< executed so far, warm-up and probes included
-  Seconds elapsed{};
-};
-
 /// Receiver of progress, about once a second. It is called from any thread, but never from two at
 /// once.
-using LoadReport = std::function<void(const LoadProgress&)>;
+using LoadReport = std::function<void(const LoadRequest::Progress&)>;
 
 /// Fact of a worker whose threads can be sampled while it executes a model
 /// (WorkerService::profile()): what is sampled. Absent: nothing can be.
 inline constexpr const char* kSamplingFact = "measure.sampling";
 
-/// Request to execute one model in one mode, or one layer alone, while a profiler samples it.
-struct ProfileRequest {
-  ExecuteRequest model;  ///< with exactly one mode; of a layer, `seed` alone counts
-  std::string layer;     ///< key; executed by the library's choice in place of a model; empty: none
-  std::filesystem::path folder;  ///< exists; the library writes the code that it makes there
-  double rate = 1000.0;          ///< samples a second of each thread
-  Seconds budget{10.0};          ///< of all executions, half of them without samples
-  /// For the whole, with the model's preparation. Absent: any time. Refused if it is too short for
-  /// kLeastProfilePairs pairs of blocks.
-  std::optional<Seconds> within;
-  std::optional<results::SamplingClock> clock;  ///< absent: the best that the machine has
-  bool chains = false;                          ///< samples have chains of calls
-};
-
 /// Samples of a model's executions.
 struct Profile {
+  /// Request to execute one model in one mode, or one layer alone, while a profiler samples it.
+  struct Request {
+    ExecuteRequest model;  ///< with exactly one mode; of a layer, `seed` alone counts
+    std::string layer;  ///< key; executed by the library's choice in place of a model; empty: none
+    std::filesystem::path folder;  ///< exists; the library writes the code that it makes there
+    double rate = 1000.0;          ///< samples a second of each thread
+    Seconds budget{10.0};          ///< of all executions, half of them without samples
+    /// For the whole, with the model's preparation. Absent: any time. Refused if it is too short
+    /// for kLeastProfilePairs pairs of blocks.
+    std::optional<Seconds> within;
+    std::optional<results::SampledProfile::Clock> clock;  ///< absent: the best that the machine has
+    bool chains = false;                                  ///< samples have chains of calls
+  };
+
   results::SampledProfile samples;
   std::vector<std::string> code_files;  ///< jitdumps and a perf map in the folder of the request
 };
@@ -185,22 +185,22 @@ inline constexpr std::size_t kMaxCallChains = 200'000;
 inline constexpr std::size_t kMaxCallDepth = 32;
 inline constexpr std::size_t kMaxProfileTextBytes = 4096;  ///< of a path, a variant or a reason
 
-/// Request to execute one model in one mode under the library's own profiler.
-struct TraceRequest {
-  ExecuteRequest model;          ///< with exactly one mode
-  std::filesystem::path folder;  ///< exists; the worker writes the profiler's files there
-  std::uint64_t executions = 1;  ///< after those that warm up
-};
-
-/// File of a trace, as the library's profiler wrote it.
-struct TraceFile {
-  std::string format;  ///< "onednn", "onnxruntime" or "kineto"
-  std::string name;    ///< in the folder of the request
-};
-
 /// Traces of a model's executions.
 struct Trace {
-  std::vector<TraceFile> files;
+  /// Request to execute one model in one mode under the library's own profiler.
+  struct Request {
+    ExecuteRequest model;          ///< with exactly one mode
+    std::filesystem::path folder;  ///< exists; the worker writes the profiler's files there
+    std::uint64_t executions = 1;  ///< after those that warm up
+  };
+
+  /// File of a trace, as the library's profiler wrote it.
+  struct File {
+    std::string format;  ///< "onednn", "onnxruntime" or "kineto"
+    std::string name;    ///< in the folder of the request
+  };
+
+  std::vector<File> files;
   std::optional<Seconds> untraced;  ///< median of an execution without the profiler
 };
 
@@ -209,17 +209,17 @@ inline constexpr std::uint64_t kMaxTracedExecutions = 1000;
 inline constexpr std::size_t kMaxTraceFiles = 64;
 inline constexpr std::size_t kMaxTraceFormatBytes = 64;
 
-/// Request for the source of a program that does what rows of one key did. The program uses the
-/// library and nothing else.
-struct ReproducerRequest {
-  model::LayerKey key;
-  std::vector<results::Measurement> rows;  ///< its measurements: one program executes all their
-                                           ///< variants
-  std::uint64_t seed = 1;                  ///< of the rows' operands
-};
-
 /// Source of a program, for a bug report to the makers of the library.
 struct Reproducer {
+  /// Request for the source of a program that does what rows of one key did. The program uses the
+  /// library and nothing else.
+  struct Request {
+    model::LayerKey key;
+    std::vector<results::Measurement> rows;  ///< its measurements: one program executes all their
+                                             ///< variants
+    std::uint64_t seed = 1;                  ///< of the rows' operands
+  };
+
   struct File {
     std::string name;  ///< in the program's folder: letters, digits, '_', '-' and '.'
     std::string text;

@@ -17,7 +17,7 @@
 
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
-#include "harness/base/toml_nesting.hpp"
+#include "harness/base/parsed_text.hpp"
 
 namespace plumb::worker {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/results/profile/sampled_profile.hpp"
+#include "harness/results/profile/named_profile.hpp"
 
 namespace plumb::worker {
 

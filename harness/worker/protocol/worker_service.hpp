@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/base/error.hpp"
@@ -13,7 +17,6 @@
 #include "harness/results/engine_choice.hpp"
 #include "harness/results/execution.hpp"
 #include "harness/results/measurement.hpp"
-#include "harness/results/model_code.hpp"
 #include "harness/results/run.hpp"
 #include "harness/results/scenario_result.hpp"
 #include "harness/worker/protocol/backend.hpp"
@@ -21,36 +24,32 @@
 
 namespace plumb::worker {
 
-/// Request to run code of the user that builds a model, and to write the model as ONNX.
-struct ExportRequest {
-  results::ModelCode code;
-  std::filesystem::path path;  ///< of the ONNX file, absolute; its folder exists
-  std::uint64_t seed = 1;      ///< of the framework's random numbers, as in ExecuteRequest
-};
+inline constexpr std::size_t kMaxDeviceName = 128;  ///< bytes of a setup's device
 
-/// Request for what a library would choose for a layer on a device that need not be present.
-struct PreviewRequest {
-  model::LayerKey key;
-  std::string device;  ///< the device's properties as the library writes them: JSON
-};
+/// Returns the environment variables by which a process has so many OpenMP threads.
+[[nodiscard]] std::map<std::string, std::string> thread_variables(int threads);
 
-/// Request to measure one key.
-struct MeasureRequest {
-  model::LayerKey key;
-  std::vector<results::CacheMode> caches{results::CacheMode::kNone};
-  std::vector<std::string> variants;  ///< empty: all, raced; else exactly these, by the full method
-  results::Purpose purpose = results::Purpose::kFull;  ///< of the rows that are not races
-  measure::SamplingPlan sampling;
-  Seconds race_budget{0.002};  ///< for each variant's first, short measurement
-  double race_margin =
-      0.10;  ///< variants within this of the best get the full method; from 1 on: all of them
-  std::uint64_t seed = 1;  ///< of the random inputs
-  bool verify = true;
-  std::int64_t verify_fully_below_macs = 1'000'000'000;  ///< above: 4,096 seeded elements
-  std::int64_t disturbed_attempts = 3;  ///< how often a block on a disturbed host is measured again
-  std::optional<Seconds> host_pace;     ///< the fastest that other processes saw (kHostPace)
-  bool in_turns = false;  ///< time hot blocks in turns, while another worker has its own
-};
+/// Environment variable with the number of the descriptor for frames. `plumb` sets it, and
+/// run_worker() reads it: without it, the worker was started by hand.
+inline constexpr const char* kChannelVariable = "PLUMB_WORKER_CHANNEL";
+
+/// Fact that names the worker's profiler. Absent: it has none.
+inline constexpr const char* kProfilerFact = "profiler";
+
+/// Parses names of a device's metrics, separated by ','. A name has letters, digits, '_' and '.',
+/// and ends with how it is summed up ("sm__inst_executed.sum"). Each may be given once. Throws
+/// Error{kUser} that names the wrong one.
+[[nodiscard]] std::vector<std::string> parse_metric_names(const std::string& text);
+
+/// Limit of the number of metrics: they become readings of a row.
+inline constexpr std::size_t kMaxMetrics = 24;
+
+/// Splits a list of paths at ':', as in PATH. Empty entries are left out.
+[[nodiscard]] std::vector<std::filesystem::path> split_paths(std::string_view text);
+
+/// Joins paths with ':'. Throws Error{kUser} for a path that contains one, since no environment
+/// variable can carry it.
+[[nodiscard]] std::string join_paths(const std::vector<std::filesystem::path>& paths);
 
 /// Waits until the worker may take its next turn. Called for requests that are in_turns only.
 using AwaitTurn = std::function<void()>;
@@ -59,8 +58,96 @@ using AwaitTurn = std::function<void()>;
 /// implements them over a Backend, `runners/fake` from a script.
 class WorkerService {
  public:
+  /// Settings of a worker, which the hello of its harness carries.
+  struct Setup {
+    /// What a worker observes beside its programs. None of its times counts then.
+    struct Observation {
+      bool kernels = false;  ///< by the device's profiler
+      /// Names of the device's metrics to count (parse_metric_names()). An empty list stands for
+      /// the backend's own choice. Absent: nothing is counted.
+      std::optional<std::vector<std::string>> metrics;
+    };
+
+    std::vector<std::filesystem::path> libraries;  ///< of the stack: to load by path, in order
+    int threads = 1;
+    Observation observe;
+    /// Where a worker with one thread stays: the processor with this number among those that it may
+    /// use, counted round from 0. Absent: where the system puts it.
+    std::optional<std::uint32_t> place = {};
+    /// Which of several equal devices: its number or its identifier. Empty: the first. A backend
+    /// without devices refuses a choice.
+    std::string device = {};
+    /// It shares its device with another worker of this harness. One measures while the other
+    /// waits.
+    bool takes_turns = false;
+  };
+
+  /// Request to measure one key.
+  struct MeasureRequest {
+    model::LayerKey key;
+    std::vector<results::CacheMode> caches{results::CacheMode::kNone};
+    std::vector<std::string>
+        variants;  ///< empty: all, raced; else exactly these, by the full method
+    results::Purpose purpose = results::Purpose::kFull;  ///< of the rows that are not races
+    measure::SamplingPlan sampling;
+    Seconds race_budget{0.002};  ///< for each variant's first, short measurement
+    double race_margin =
+        0.10;  ///< variants within this of the best get the full method; from 1 on: all of them
+    std::uint64_t seed = 1;  ///< of the random inputs
+    bool verify = true;
+    std::int64_t verify_fully_below_macs = 1'000'000'000;  ///< above: 4,096 seeded elements
+    std::int64_t disturbed_attempts =
+        3;                             ///< how often a block on a disturbed host is measured again
+    std::optional<Seconds> host_pace;  ///< the fastest that other processes saw (kHostPace)
+    bool in_turns = false;  ///< time hot blocks in turns, while another worker has its own
+  };
+
+  /// Request to run code of the user that builds a model, and to write the model as ONNX.
+  struct ExportRequest {
+    results::ModelCode code;
+    std::filesystem::path path;  ///< of the ONNX file, absolute; its folder exists
+    std::uint64_t seed = 1;      ///< of the framework's random numbers, as in ExecuteRequest
+  };
+
+  /// Request for what a library would choose for a layer on a device that need not be present.
+  struct PreviewRequest {
+    model::LayerKey key;
+    std::string device;  ///< the device's properties as the library writes them: JSON
+  };
+
+  /// Error in place of an answer. The worker lives on.
+  struct ReportedError {
+    Error::Kind kind = Error::Kind::kInternal;
+    std::string text;
+  };
+
+  /// Announcement that a worker's next reply may take longer than others.
+  struct LongStep {
+    Seconds at_most{};
+  };
+
+  /// Answer to an ExportRequest.
+  struct Exported {
+    bool written = false;  ///< else this worker runs no code of users
+  };
+
+  /// Request for what the last execution sampled of a mode.
+  struct SamplesRequest {
+    results::ExecutionMode mode;
+  };
+
+  /// Answer to a VariantsRequest.
+  struct VariantList {
+    std::vector<Variant> variants;
+  };
+
+  /// Request for the ways to execute a key.
+  struct VariantsRequest {
+    model::LayerKey key;
+  };
+
   virtual ~WorkerService() = default;
-  /// Returns whether WorkerSetup::device may choose among devices.
+  /// Returns whether Setup::device may choose among devices.
   [[nodiscard]] virtual bool has_devices() const { return false; }
   [[nodiscard]] virtual results::Environment describe() = 0;
   [[nodiscard]] virtual std::vector<Variant> variants(const model::LayerKey& key) = 0;
@@ -92,13 +179,13 @@ class WorkerService {
   }
   /// Writes the source of a program that does what rows did. Throws Error{kUser} if the backend has
   /// none for this key or these variants, saying for which it has.
-  [[nodiscard]] virtual Reproducer reproduce(const ReproducerRequest& request) {
+  [[nodiscard]] virtual Reproducer reproduce(const Reproducer::Request& request) {
     static_cast<void>(request);
     throw Error(Error::Kind::kUser, "this worker writes no reproducers");
   }
   /// Executes a model under the library's own profiler, which writes into the request's folder.
   /// Throws Error{kUser} if the backend has no profiler or cannot execute the model in this mode.
-  [[nodiscard]] virtual Trace trace(const TraceRequest& request) {
+  [[nodiscard]] virtual Trace trace(const Trace::Request& request) {
     static_cast<void>(request);
     throw Error(Error::Kind::kUser,
                 "this worker has no profiler of whole models: traces need a stack of the backend "
@@ -106,7 +193,7 @@ class WorkerService {
   }
   /// Executes a model in several shapes, one execution after the other, and times each. Throws
   /// Error{kUser} if the backend cannot execute the model so.
-  [[nodiscard]] virtual Alternation alternate(const AlternateRequest& request) {
+  [[nodiscard]] virtual Alternation alternate(const Alternation::Request& request) {
     static_cast<void>(request);
     throw Error(Error::Kind::kUser, "this worker does not execute models in several shapes");
   }
@@ -115,7 +202,7 @@ class WorkerService {
   /// comes from these executions. Throws Error{kUser} if the worker cannot execute the model in
   /// this mode, or the layer, and Error{kEnvironment} if the machine cannot interrupt it for
   /// samples.
-  [[nodiscard]] virtual Profile profile(const ProfileRequest& request) {
+  [[nodiscard]] virtual Profile profile(const Profile::Request& request) {
     static_cast<void>(request);
     throw Error(Error::Kind::kUser,
                 "this worker cannot be sampled: profiles need a stack of the backend 'onednn' or "

@@ -21,7 +21,7 @@
 #include "harness/worker/protocol/protocol.pb.h"
 #include "harness/worker/protocol/protocol_conversion.hpp"
 #include "harness/worker/protocol/stack.hpp"
-#include "harness/worker/protocol/worker_setup.hpp"
+#include "harness/worker/protocol/worker_service.hpp"
 
 namespace plumb::worker {
 namespace {
@@ -91,8 +91,9 @@ class Server {
     }
     Request request;
     if (!request.ParseFromString(*frame)) {
-      throw ProtocolError(ProtocolError::Kind::kBroken,
-                          fmt::format("a frame of {} bytes is not a request", frame->size()));
+      throw FrameChannel::ProtocolError(
+          FrameChannel::ProtocolError::Kind::kBroken,
+          fmt::format("a frame of {} bytes is not a request", frame->size()));
     }
     return request;
   }
@@ -114,7 +115,7 @@ class Server {
   }
 
   void reply_error(const Error& error) {
-    reply(Reply::ERROR, ReportedError{error.kind(), error.what()});
+    reply(Reply::ERROR, WorkerService::ReportedError{error.kind(), error.what()});
   }
 
   bool greet(const Request& request, const MakeService& make_service) {
@@ -128,7 +129,7 @@ class Server {
       return false;
     }
     try {
-      const auto setup = from_protocol<WorkerSetup>(request.content());
+      const auto setup = from_protocol<WorkerService::Setup>(request.content());
       service_ = make_service(setup);
       if (!setup.device.empty() && !service_->has_devices()) {
         throw Error(Error::Kind::kUser,
@@ -148,7 +149,7 @@ class Server {
 
   void answer(const Request& request) {
     if (request.kind() == Request::MEASURE) {
-      measure(from_protocol<MeasureRequest>(request.content()));
+      measure(from_protocol<WorkerService::MeasureRequest>(request.content()));
       return;
     }
     if (request.kind() == Request::EXECUTE) {
@@ -157,7 +158,7 @@ class Server {
     }
     try {
       answer_once(request.kind(), request.content());
-    } catch (const ProtocolError&) {
+    } catch (const FrameChannel::ProtocolError&) {
       throw;
     } catch (const std::exception& problem) {
       reply_error(error_of(problem));
@@ -171,29 +172,33 @@ class Server {
         return reply(Reply::ENVIRONMENT, service_->describe());
       case Request::VARIANTS:
         return reply(Reply::VARIANTS,
-                     VariantList{service_->variants(from_protocol<VariantsRequest>(content).key)});
+                     WorkerService::VariantList{service_->variants(
+                         from_protocol<WorkerService::VariantsRequest>(content).key)});
       case Request::CALIBRATE:
         return reply(Reply::CALIBRATION, service_->calibrate());
       case Request::LOAD:
         return reply(Reply::LOAD, load(from_protocol<LoadRequest>(content)));
       case Request::PREVIEW:
-        return reply(Reply::CHOICES, service_->preview(from_protocol<PreviewRequest>(content)));
+        return reply(Reply::CHOICES,
+                     service_->preview(from_protocol<WorkerService::PreviewRequest>(content)));
       case Request::REPRODUCE:
         return reply(Reply::REPRODUCER,
-                     service_->reproduce(from_protocol<ReproducerRequest>(content)));
+                     service_->reproduce(from_protocol<Reproducer::Request>(content)));
       case Request::TRACE:
-        return reply(Reply::TRACE, service_->trace(from_protocol<TraceRequest>(content)));
+        return reply(Reply::TRACE, service_->trace(from_protocol<Trace::Request>(content)));
       case Request::ALTERNATE:
         return reply(Reply::ALTERNATION,
-                     service_->alternate(from_protocol<AlternateRequest>(content)));
+                     service_->alternate(from_protocol<Alternation::Request>(content)));
       case Request::PROFILE:
-        return reply(Reply::PROFILE, service_->profile(from_protocol<ProfileRequest>(content)));
+        return reply(Reply::PROFILE, service_->profile(from_protocol<Profile::Request>(content)));
       case Request::TAKE_SAMPLES:
-        return reply(Reply::PROFILE,
-                     service_->take_samples(from_protocol<SamplesRequest>(content).mode));
+        return reply(
+            Reply::PROFILE,
+            service_->take_samples(from_protocol<WorkerService::SamplesRequest>(content).mode));
       case Request::EXPORT_MODEL:
         return reply(Reply::EXPORTED,
-                     Exported{service_->export_model(from_protocol<ExportRequest>(content))});
+                     WorkerService::Exported{service_->export_model(
+                         from_protocol<WorkerService::ExportRequest>(content))});
       case Request::HELLO:
       case Request::MEASURE:
       case Request::EXECUTE:
@@ -204,7 +209,7 @@ class Server {
     throw Error(Error::Kind::kInternal, "the worker does not know this request");
   }
 
-  void measure(const MeasureRequest& request) {
+  void measure(const WorkerService::MeasureRequest& request) {
     std::vector<results::CacheMode> missing = request.caches;
     const auto emit = [&](const results::Measurement& row) {
       std::erase(missing, row.cache);
@@ -213,7 +218,7 @@ class Server {
     std::optional<results::Outcome> failure;
     try {
       service_->measure(request, emit, [this] { await_turn(); });
-    } catch (const ProtocolError&) {
+    } catch (const FrameChannel::ProtocolError&) {
       throw;
     } catch (const std::bad_alloc&) {
       failure = {results::Outcome::Kind::kOutOfMemory, "the worker could not allocate memory"};
@@ -257,9 +262,11 @@ class Server {
       service_->execute(
           request,
           emit,
-          [this](const ExecuteProgress& progress) { reply(Reply::EXECUTE_PROGRESS, progress); },
+          [this](const ExecuteRequest::Progress& progress) {
+            reply(Reply::EXECUTE_PROGRESS, progress);
+          },
           [this] { await_turn(); });
-    } catch (const ProtocolError&) {
+    } catch (const FrameChannel::ProtocolError&) {
       throw;
     } catch (const std::bad_alloc&) {
       failure = {results::Outcome::Kind::kOutOfMemory, "the worker could not allocate memory"};
@@ -282,19 +289,22 @@ class Server {
     reply(Reply::AWAITS_TURN);
     const std::optional<Request> request = next();
     if (!request) {
-      throw ProtocolError(ProtocolError::Kind::kClosed, "the harness closed its channel");
+      throw FrameChannel::ProtocolError(FrameChannel::ProtocolError::Kind::kClosed,
+                                        "the harness closed its channel");
     }
     if (request->kind() != Request::TAKE_TURN) {
-      throw ProtocolError(ProtocolError::Kind::kBroken, "a request came while a turn was awaited");
+      throw FrameChannel::ProtocolError(FrameChannel::ProtocolError::Kind::kBroken,
+                                        "a request came while a turn was awaited");
     }
   }
 
   results::ScenarioResult load(const LoadRequest& request) {
     results::ScenarioResult failed = begin_load(request);
     try {
-      return service_->load(
-          request, [this](const LoadProgress& progress) { reply(Reply::LOAD_PROGRESS, progress); });
-    } catch (const ProtocolError&) {
+      return service_->load(request, [this](const LoadRequest::Progress& progress) {
+        reply(Reply::LOAD_PROGRESS, progress);
+      });
+    } catch (const FrameChannel::ProtocolError&) {
       throw;
     } catch (const std::bad_alloc&) {
       failed.outcome = {results::Outcome::Kind::kOutOfMemory,
@@ -314,7 +324,7 @@ class Server {
 void print_environment(const MakeService& make_service,
                        std::string_view backend,
                        std::vector<std::filesystem::path> libraries) {
-  WorkerSetup setup;
+  WorkerService::Setup setup;
   setup.libraries = std::move(libraries);
   if (setup.libraries.empty() && backend == Stack{}.backend) {
     setup.libraries = default_stack().libraries;
@@ -374,9 +384,9 @@ int run_worker(std::string_view backend,
       return run_by_hand(backend, make_service, {argv, static_cast<std::size_t>(argc)}, by_hand);
     }
     return Server(backend, FrameChannel(std::move(*socket))).run(make_service);
-  } catch (const ProtocolError& problem) {
+  } catch (const FrameChannel::ProtocolError& problem) {
     fmt::print(stderr, "plumb-worker-{}: {}\n", backend, problem.what());
-    return problem.kind() == ProtocolError::Kind::kClosed
+    return problem.kind() == FrameChannel::ProtocolError::Kind::kClosed
                ? 0
                : static_cast<int>(Error::Kind::kInternal);
   } catch (const std::exception& problem) {

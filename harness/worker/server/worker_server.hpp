@@ -7,13 +7,12 @@
 #include <string_view>
 
 #include "harness/worker/protocol/worker_service.hpp"
-#include "harness/worker/protocol/worker_setup.hpp"
 
 namespace plumb::worker {
 
 /// Factory that loads the libraries and makes the service. If it throws Error, the harness gets the
 /// text word for word.
-using MakeService = std::function<std::unique_ptr<WorkerService>(const WorkerSetup&)>;
+using MakeService = std::function<std::unique_ptr<WorkerService>(const WorkerService::Setup&)>;
 
 /// Something more that a worker does for somebody who starts it by hand.
 struct HandCommand {

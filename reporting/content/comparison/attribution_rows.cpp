@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/content/comparison/attribution_rows.hpp"
 
 #include <fmt/format.h>
 
@@ -8,14 +7,14 @@
 
 #include "harness/analysis/profile/profile_shares.hpp"
 #include "reporting/content/comparison/metric_rows.hpp"
-#include "reporting/document/quantity_text.hpp"
+#include "reporting/document/texts.hpp"
 
 namespace plumb::reporting {
 namespace {
 
 /// Returns the names of a finding's first layers: "conv1 of lenet; conv2 of lenet; and 3 more".
 /// Empty: no layer has a name.
-std::string names_of(const analysis::QualificationFinding& finding, const PlaceTexts& places) {
+std::string names_of(const analysis::RunComparison::Finding& finding, const PlaceTexts& places) {
   constexpr std::size_t kMaxNames = 5;
   std::vector<std::string> names;
   for (const std::string& key : finding.layers) {
@@ -34,7 +33,7 @@ std::string names_of(const analysis::QualificationFinding& finding, const PlaceT
 
 }  // namespace
 
-void add_attribution(const analysis::ModelAttribution& split,
+void add_attribution(const analysis::RunComparison::Attribution& split,
                      const PlaceTexts& places,
                      Page& page) {
   page.paragraph(
@@ -54,7 +53,7 @@ void add_attribution(const analysis::ModelAttribution& split,
   constexpr std::size_t kMaxTerms = 10;
   std::vector<PageRow> rows;
   for (std::size_t i = 0; i < std::min(kMaxTerms, split.layers.size()); ++i) {
-    const analysis::ModelAttribution::Term& term = split.layers[i];
+    const analysis::RunComparison::Attribution::Term& term = split.layers[i];
     rows.push_back({code_cell(named_key(term.layer, places)),
                     number_cell(fmt::format("{:+.4g} s", term.seconds)),
                     number_cell(fmt::format("± {:.2g}", term.error)),
@@ -71,25 +70,25 @@ void add_attribution(const analysis::ModelAttribution& split,
   }
 }
 
-std::string extent_text(const analysis::QualificationFinding& finding) {
+std::string extent_text(const analysis::RunComparison::Finding& finding) {
   return fmt::format("{} of {}, {}",
                      counted(finding.layers.size(), "layer"),
                      counted(finding.models.size(), "model"),
                      change_text(Seconds(finding.delta_seconds)));
 }
 
-void add_findings(std::span<const analysis::QualificationFinding> findings,
+void add_findings(std::span<const analysis::RunComparison::Finding> findings,
                   const PlaceTexts& places,
                   Page& page) {
   if (page.extent() == Extent::kComment) {
     std::vector<std::string> lines;
-    for (const analysis::QualificationFinding& finding : findings) {
+    for (const analysis::RunComparison::Finding& finding : findings) {
       lines.push_back(finding.cause + ": " + extent_text(finding));
     }
     page.list(lines);
     return;
   }
-  for (const analysis::QualificationFinding& finding : findings) {
+  for (const analysis::RunComparison::Finding& finding : findings) {
     const std::string names = names_of(finding, places);
     page.paragraph(fmt::format("{} ({}): {}{}{}",
                                finding.cause,
@@ -103,7 +102,6 @@ void add_findings(std::span<const analysis::QualificationFinding> findings,
 namespace {
 
 using analysis::FunctionFinding;
-using analysis::FunctionPart;
 
 constexpr std::size_t kNamedFunctions = 3;
 constexpr std::size_t kMaxRows = 20;
@@ -171,7 +169,7 @@ std::string measured_text(const FunctionFinding& finding) {
   return text;
 }
 
-std::string only_text(const FunctionPart& part) {
+std::string only_text(const analysis::FunctionFinding::Part& part) {
   return !part.in_baseline    ? "which the baseline did not execute"
          : !part.in_candidate ? "which the candidate does not execute"
                               : "";
@@ -186,7 +184,7 @@ std::string short_name(const std::string& name) {
 void add_interval_note(std::span<const FunctionFinding> findings, Page& page) {
   const auto by_blocks = std::count_if(findings.begin(), findings.end(), [](const auto& each) {
     return each.problem.empty() &&
-           each.interval_of == analysis::to_text(analysis::DrawnUnit::kBlock);
+           each.interval_of == analysis::to_text(analysis::GroupedSamples::Unit::kBlock);
   });
   if (by_blocks > 0) {
     page.paragraph(
@@ -210,7 +208,7 @@ std::string function_text(const FunctionFinding& finding, const PlaceTexts& plac
   }
   std::vector<std::string> parts;
   Seconds rest{};
-  for (const FunctionPart& part : finding.parts) {
+  for (const analysis::FunctionFinding::Part& part : finding.parts) {
     if (parts.size() < kNamedFunctions) {
       const std::string only = only_text(part);
       parts.push_back(fmt::format("{} in '{}'{}",
@@ -255,7 +253,7 @@ void add_functions(std::span<const FunctionFinding> findings,
     }
     std::vector<PageRow> rows;
     for (std::size_t i = 0; i < std::min(kMaxRows, finding.parts.size()); ++i) {
-      const FunctionPart& part = finding.parts[i];
+      const analysis::FunctionFinding::Part& part = finding.parts[i];
       rows.push_back(
           {code_cell(part.function),
            text_cell(part.image),

@@ -6,18 +6,17 @@
 #include <algorithm>
 #include <ostream>
 
-#include "harness/analysis/report/comparison_json.hpp"
+#include "harness/analysis/report/change_json.hpp"
 #include "reporting/content/comparison/metric_rows.hpp"
 #include "reporting/content/run/json_documents.hpp"
-#include "reporting/document/escaped_text.hpp"
 #include "reporting/document/page.hpp"
-#include "reporting/document/quantity_text.hpp"
-#include "reporting/formats/text_page.hpp"
+#include "reporting/document/texts.hpp"
+#include "reporting/formats/pages.hpp"
 
 namespace plumb::reporting {
 namespace {
 
-analysis::Json comparison_json(const analysis::PairedAnswer& answer) {
+analysis::Json comparison_json(const analysis::PairedComparison& answer) {
   analysis::Json metrics = analysis::Json::array();
   for (const analysis::MetricComparison& metric : answer.metrics) {
     metrics.push_back(analysis::metric_json(metric));
@@ -33,7 +32,7 @@ analysis::Json comparison_json(const analysis::PairedAnswer& answer) {
   return row;
 }
 
-void write_comparison(const analysis::PairedAnswer& answer, std::ostream& out) {
+void write_comparison(const analysis::PairedComparison& answer, std::ostream& out) {
   TextPage page(fmt::format("{}: {}", answer.id, to_text(answer.verdict)));
   add_short_metrics(answer.metrics, {}, page);
   if (answer.attribution) {
@@ -47,7 +46,7 @@ void write_comparison(const analysis::PairedAnswer& answer, std::ostream& out) {
   out << '\n';
 }
 
-analysis::Json detection_json(const SeriesDetection& entry) {
+analysis::Json detection_json(const HistoryReport::Detected& entry) {
   const stats::Detection& detection = entry.detection;
   analysis::Json points = analysis::Json::array();
   for (const stats::ChangePoint& point : detection.change_points) {
@@ -59,7 +58,7 @@ analysis::Json detection_json(const SeriesDetection& entry) {
         {{"index", suspicion.index}, {"before", suspicion.before}, {"after", suspicion.after}});
   }
   analysis::Json states = analysis::Json::array();
-  for (const stats::StateChange& change : detection.state_changes) {
+  for (const stats::Detection::StateChange& change : detection.state_changes) {
     states.push_back(change_point_json(change));
     states.back()["kind"] = to_text(change.kind);
   }
@@ -85,7 +84,7 @@ analysis::Json detection_json(const SeriesDetection& entry) {
 }
 
 /// Adds what was found in one history to a table.
-void add_detection(const SeriesDetection& entry, AlignedTable& table) {
+void add_detection(const HistoryReport::Detected& entry, AlignedTable& table) {
   const stats::Detection& detection = entry.detection;
   const auto add = [&](const std::string& point, const auto& change, const std::string& what) {
     table.add({entry.id,
@@ -103,7 +102,7 @@ void add_detection(const SeriesDetection& entry, AlignedTable& table) {
   for (const stats::Detection::Suspicion& suspicion : detection.suspicions) {
     add(std::to_string(suspicion.index), suspicion, "suspicion: measure again");
   }
-  for (const stats::StateChange& change : detection.state_changes) {
+  for (const stats::Detection::StateChange& change : detection.state_changes) {
     add(std::to_string(change.index),
         change,
         fmt::format("{} changed, confidence {:.4f}", to_text(change.kind), change.confidence));
@@ -134,24 +133,24 @@ analysis::Json change_point_json(const stats::ChangePoint& change) {
           {"confidence", change.confidence}};
 }
 
-void write_comparisons(std::span<const analysis::PairedAnswer> answers,
+void write_comparisons(std::span<const analysis::PairedComparison> answers,
                        OutputMode style,
                        std::ostream& out) {
   if (style == OutputMode::kText) {
-    for (const analysis::PairedAnswer& answer : answers) {
+    for (const analysis::PairedComparison& answer : answers) {
       write_comparison(answer, out);
     }
     return;
   }
   analysis::Json document{{"schema_version", analysis::kJsonSchemaVersion},
                           {"comparisons", analysis::Json::array()}};
-  for (const analysis::PairedAnswer& answer : answers) {
+  for (const analysis::PairedComparison& answer : answers) {
     document["comparisons"].push_back(comparison_json(answer));
   }
   write_json(document, out);
 }
 
-void write_detections(std::span<const SeriesDetection> series,
+void write_detections(std::span<const HistoryReport::Detected> series,
                       OutputMode style,
                       std::ostream& out) {
   if (style == OutputMode::kText) {
@@ -161,14 +160,14 @@ void write_detections(std::span<const SeriesDetection> series,
                         {"after", true},
                         {"change", true},
                         {"what"}});
-    for (const SeriesDetection& entry : series) {
+    for (const HistoryReport::Detected& entry : series) {
       add_detection(entry, table);
     }
     table.write(out);
     return;
   }
   analysis::Json rows = analysis::Json::array();
-  for (const SeriesDetection& entry : series) {
+  for (const HistoryReport::Detected& entry : series) {
     rows.push_back(detection_json(entry));
   }
   write_json(
@@ -178,9 +177,9 @@ void write_detections(std::span<const SeriesDetection> series,
 
 namespace {
 
-std::string result_of(const analysis::BisectionStep& step) {
-  using enum analysis::SearchTask::Purpose;
-  const bool bad = step.state == analysis::CandidateState::kBad;
+std::string result_of(const analysis::Bisection::Step& step) {
+  using enum analysis::Bisection::Search::Task::Purpose;
+  const bool bad = step.state == analysis::Bisection::Search::State::kBad;
   std::string result(to_text(step.state));
   if (step.task.purpose == kEnds && bad) {
     result = to_text(step.test.verdict);
@@ -203,7 +202,7 @@ void write_steps(const analysis::Bisection& bisection, std::ostream& out) {
                       {"pairs", true},
                       {"result"},
                       {"implementation"}});
-  for (const analysis::BisectionStep& step : bisection.steps) {
+  for (const analysis::Bisection::Step& step : bisection.steps) {
     const analysis::MetricComparison& test = step.test;
     const bool compared = test.ratio.has_value();
     table.add({"  " + short_name(bisection, step.task.candidate),
@@ -233,11 +232,11 @@ void write_range(const analysis::Bisection& bisection, std::ostream& out) {
   out << fmt::format("one of these {} is the first bad one:\n",
                      bisection.first_bad - bisection.last_good);
   for (std::size_t i = first; i <= last; ++i) {
-    out << fmt::format(
-        "  {}  {}  {}\n",
-        sanitize_utf8(bisection.line[i].name),
-        to_text(i == bisection.first_bad ? analysis::CandidateState::kBad : state_of(bisection, i)),
-        sanitize_utf8(bisection.line[i].about));
+    out << fmt::format("  {}  {}  {}\n",
+                       sanitize_utf8(bisection.line[i].name),
+                       to_text(i == bisection.first_bad ? analysis::Bisection::Search::State::kBad
+                                                        : state_of(bisection, i)),
+                       sanitize_utf8(bisection.line[i].about));
   }
   if (last < bisection.first_bad) {
     out << fmt::format("  … and {} more, see --json\n", bisection.first_bad - last);
@@ -280,9 +279,10 @@ std::string percent(double share) {
   return share_text(share, 2);
 }
 
-void write_metrics(const std::vector<analysis::AaStudy::MetricNoise>& all, std::ostream& out) {
-  std::vector<const analysis::AaStudy::MetricNoise*> noisiest;
-  for (const analysis::AaStudy::MetricNoise& metric : all) {
+void write_metrics(const std::vector<analysis::NoiseReport::Study::MetricNoise>& all,
+                   std::ostream& out) {
+  std::vector<const analysis::NoiseReport::Study::MetricNoise*> noisiest;
+  for (const analysis::NoiseReport::Study::MetricNoise& metric : all) {
     noisiest.push_back(&metric);
   }
   std::stable_sort(noisiest.begin(), noisiest.end(), [](const auto* one, const auto* other) {
@@ -299,7 +299,7 @@ void write_metrics(const std::vector<analysis::AaStudy::MetricNoise>& all, std::
                       {"pairs", true},
                       {"metric"}});
   for (std::size_t i = 0; i < std::min(kShown, noisiest.size()); ++i) {
-    const analysis::AaStudy::MetricNoise& metric = *noisiest[i];
+    const analysis::NoiseReport::Study::MetricNoise& metric = *noisiest[i];
     table.add({time_text(Seconds(metric.median)),
                percent(metric.within),
                percent(metric.between),
@@ -319,7 +319,7 @@ void write_metrics(const std::vector<analysis::AaStudy::MetricNoise>& all, std::
 }
 
 void write_text(const analysis::NoiseReport& report, std::ostream& out) {
-  const analysis::AaStudy& noise = report.noise;
+  const analysis::NoiseReport::Study& noise = report.noise;
   out << fmt::format("{} · stack {} against itself · runs {} and {} · {} stored calibration{}\n\n",
                      sanitize_utf8(report.suite),
                      sanitize_utf8(report.stack),
@@ -331,7 +331,7 @@ void write_text(const analysis::NoiseReport& report, std::ostream& out) {
   out << fmt::format("\n{} comparisons of {} drawn pairs each, without a change\n",
                      noise.comparisons,
                      noise.pairs);
-  for (const analysis::AaStudy::FalsePositiveRate& rate : noise.alarms) {
+  for (const analysis::NoiseReport::Study::FalsePositiveRate& rate : noise.alarms) {
     out << fmt::format("  at {}: {} of tests alarm; a sound test is within {} … {}: {}\n",
                        percent(rate.alpha),
                        percent(rate.rate),
@@ -340,7 +340,7 @@ void write_text(const analysis::NoiseReport& report, std::ostream& out) {
                        rate.in_band() ? "kept" : "NOT KEPT");
   }
   out << fmt::format("  {} of whole comparisons call a change\n", percent(noise.family_alarms));
-  for (const analysis::AaStudy::PowerPoint& point : noise.power) {
+  for (const analysis::NoiseReport::Study::PowerPoint& point : noise.power) {
     out << fmt::format("  a change of {} is found in {} (in the worst metric {})\n",
                        percent(point.change),
                        percent(point.found),

@@ -10,15 +10,13 @@
 
 #include "harness/results/labels/run_labels.hpp"
 #include "harness/results/series/series_name.hpp"
-#include "reporting/content/comparison/attribution_rows.hpp"
 #include "reporting/content/comparison/comparison_report.hpp"
 #include "reporting/content/comparison/comparison_writers.hpp"
 #include "reporting/content/comparison/metric_rows.hpp"
 #include "reporting/content/store/store_pages.hpp"
-#include "reporting/document/quantity_text.hpp"
 #include "reporting/document/ratio_plot.hpp"
-#include "reporting/formats/html_page.hpp"
-#include "reporting/formats/text_page.hpp"
+#include "reporting/document/texts.hpp"
+#include "reporting/formats/pages.hpp"
 
 namespace plumb::reporting {
 namespace {
@@ -45,7 +43,7 @@ void add_limited(const PageRow& head, std::vector<PageRow> rows, Page& page) {
 using Row = PageRow;
 
 /// Adds a row for each label that a run has: commits as links where they have an address.
-void add_labels(const analysis::RunComparisonReport& report, std::vector<Row>& rows) {
+void add_labels(const analysis::ComparisonReport& report, std::vector<Row>& rows) {
   const results::RunLabels before = results::run_labels(report.baseline.header.environment);
   const results::RunLabels after = results::run_labels(report.candidate.header.environment);
   results::RunLabels all = before;
@@ -63,7 +61,7 @@ void add_labels(const analysis::RunComparisonReport& report, std::vector<Row>& r
   }
 }
 
-std::string summary_text(const analysis::RunComparisonReport& report, const Page& page) {
+std::string summary_text(const analysis::ComparisonReport& report, const Page& page) {
   const analysis::RunComparison& comparison = report.comparison;
   std::string summary = counts_text(verdict_counts(comparison.metrics)) + ".";
   if (!report.source) {
@@ -81,7 +79,7 @@ std::string summary_text(const analysis::RunComparisonReport& report, const Page
   return summary;
 }
 
-void add_sides(const analysis::RunComparisonReport& report, PagePlace place, Page& page) {
+void add_sides(const analysis::ComparisonReport& report, PagePlace place, Page& page) {
   std::vector<Row> rows;
   if (report.source) {
     if (page.extent() == Extent::kComment) {  // the titles of others have the name
@@ -113,7 +111,7 @@ void add_sides(const analysis::RunComparisonReport& report, PagePlace place, Pag
   }
 }
 
-void add_changes(const analysis::RunComparisonReport& report, Page& page) {
+void add_changes(const analysis::ComparisonReport& report, Page& page) {
   if (page.extent() == Extent::kTerminal) {
     page.heading("Metrics");
     add_short_metrics(report.comparison.metrics, report.places, page);
@@ -136,10 +134,10 @@ void add_changes(const analysis::RunComparisonReport& report, Page& page) {
 }
 
 /// Adds the reasons: findings, then the split of each model whose end-to-end time changed.
-void add_explanations(const analysis::RunComparisonReport& report, Page& page) {
+void add_explanations(const analysis::ComparisonReport& report, Page& page) {
   const analysis::RunComparison& comparison = report.comparison;
-  std::vector<const analysis::ModelAttribution*> splits;
-  for (const analysis::ModelAttribution& split : comparison.attributions) {
+  std::vector<const analysis::RunComparison::Attribution*> splits;
+  for (const analysis::RunComparison::Attribution& split : comparison.attributions) {
     if (std::any_of(comparison.metrics.begin(), comparison.metrics.end(), [&](const auto& metric) {
           return page.extent() == Extent::kPage && is_changed(metric) &&
                  metric.kind == analysis::MetricKind::kEndToEnd && metric.model == split.subject &&
@@ -153,12 +151,12 @@ void add_explanations(const analysis::RunComparisonReport& report, Page& page) {
   }
   page.heading("Where it comes from");
   add_findings(comparison.findings, report.places, page);
-  for (const analysis::ModelAttribution* split : splits) {
+  for (const analysis::RunComparison::Attribution* split : splits) {
     add_attribution(*split, report.places, page);
   }
 }
 
-void add_functions_inside(const analysis::RunComparisonReport& report, Page& page) {
+void add_functions_inside(const analysis::ComparisonReport& report, Page& page) {
   if (!report.functions.empty()) {
     page.heading("Inside what changed");
     add_functions(report.functions, report.places, page);
@@ -168,7 +166,7 @@ void add_functions_inside(const analysis::RunComparisonReport& report, Page& pag
   }
 }
 
-void add_unchanged_models(const analysis::RunComparisonReport& report, Page& page) {
+void add_unchanged_models(const analysis::ComparisonReport& report, Page& page) {
   MetricList models;
   for (const analysis::MetricComparison& metric : report.comparison.metrics) {
     if (!is_changed(metric) && !analysis::is_detail(metric)) {
@@ -182,7 +180,7 @@ void add_unchanged_models(const analysis::RunComparisonReport& report, Page& pag
   }
 }
 
-void add_every_model(const analysis::RunComparisonReport& report, Page& page) {
+void add_every_model(const analysis::ComparisonReport& report, Page& page) {
   std::map<std::string, MetricList> models;
   for (const analysis::MetricComparison& metric : report.comparison.metrics) {
     if (!metric.model.empty()) {
@@ -198,7 +196,7 @@ void add_every_model(const analysis::RunComparisonReport& report, Page& page) {
   }
 }
 
-void add_layers(const analysis::RunComparisonReport& report, Page& page) {
+void add_layers(const analysis::ComparisonReport& report, Page& page) {
   const MetricList layers = extreme_layers(report.comparison.metrics, kExtremes);
   if (layers.empty()) {
     return;
@@ -216,8 +214,8 @@ void add_layers(const analysis::RunComparisonReport& report, Page& page) {
   add_metric_table(layers, report.places, page);
 }
 
-void add_not_compared(const analysis::RunComparisonReport& report, Page& page) {
-  const std::vector<analysis::NotCompared>& all = report.comparison.not_compared;
+void add_not_compared(const analysis::ComparisonReport& report, Page& page) {
+  const std::vector<analysis::RunComparison::NotCompared>& all = report.comparison.not_compared;
   if (all.empty()) {
     return;
   }
@@ -225,13 +223,13 @@ void add_not_compared(const analysis::RunComparisonReport& report, Page& page) {
   page.paragraph(fmt::format("{} failed in the same way in both runs.", all.size()));
   std::vector<Row> rows;
   rows.reserve(all.size());
-  for (const analysis::NotCompared& each : all) {
+  for (const analysis::RunComparison::NotCompared& each : all) {
     rows.push_back({code_cell(each.series), text_cell(failures_text(each))});
   }
   add_limited({text_cell("metric"), text_cell("failure")}, std::move(rows), page);
 }
 
-void add_exclusions(const analysis::RunComparisonReport& report, Page& page) {
+void add_exclusions(const analysis::ComparisonReport& report, Page& page) {
   if (report.exclusions.empty()) {
     return;
   }
@@ -239,12 +237,12 @@ void add_exclusions(const analysis::RunComparisonReport& report, Page& page) {
   page.paragraph("The verdict leaves these cases out. They were measured nevertheless.");
   std::vector<Row> rows;
   MetricList metrics;
-  for (const analysis::AppliedExclusion& each : report.exclusions) {
+  for (const analysis::ComparisonReport::AppliedExclusion& each : report.exclusions) {
     rows.push_back(
         {code_cell(each.exclusion.match),
          text_cell(each.exclusion.reason),
          text_cell(each.exclusion.who),
-         each.expired ? word_cell(each.exclusion.until + ", expired", Tone::kBad)
+         each.expired ? word_cell(each.exclusion.until + ", expired", PageCell::Tone::kBad)
                       : text_cell(each.exclusion.until),
          text_cell(each.metrics.empty() ? "nothing" : counts_text(verdict_counts(each.metrics)))});
     for (const analysis::MetricComparison& metric : each.metrics) {
@@ -265,13 +263,13 @@ void add_exclusions(const analysis::RunComparisonReport& report, Page& page) {
   }
 }
 
-void add_samples(const analysis::RunComparisonReport& report, Page& page) {
+void add_samples(const analysis::ComparisonReport& report, Page& page) {
   if (report.samples.empty()) {
     return;
   }
   page.heading("Raw times of what changed");
   for (std::size_t i = 0; i < std::min(report.samples.size(), kMaxStrips); ++i) {
-    const analysis::MetricSamples& samples = report.samples[i];
+    const analysis::ComparisonReport::Samples& samples = report.samples[i];
     const std::string picture = sample_strips(samples.baseline, samples.candidate);
     if (!picture.empty()) {
       page.subheading(samples.series);
@@ -283,7 +281,7 @@ void add_samples(const analysis::RunComparisonReport& report, Page& page) {
   }
 }
 
-void add_outputs(const analysis::RunComparisonReport& report, Page& page) {
+void add_outputs(const analysis::ComparisonReport& report, Page& page) {
   const std::string text = outputs_text(report.comparison.metrics);
   if (text.empty()) {
     return;
@@ -305,7 +303,7 @@ void add_outputs(const analysis::RunComparisonReport& report, Page& page) {
   }
 }
 
-void add_environment(const analysis::RunComparisonReport& report, Page& page) {
+void add_environment(const analysis::ComparisonReport& report, Page& page) {
   if (report.source && report.environment_diff.empty()) {
     return;  // nothing is known of it
   }
@@ -328,7 +326,7 @@ void add_environment(const analysis::RunComparisonReport& report, Page& page) {
 
 /// Adds a comparison: on a page all of it, in a comment what a reviewer reads, and on a terminal
 /// the verdict and its reasons.
-void add_comparison(const analysis::RunComparisonReport& report, PagePlace place, Page& page) {
+void add_comparison(const analysis::ComparisonReport& report, PagePlace place, Page& page) {
   const analysis::ComparisonVerdict verdict = report.comparison.verdict;
   if (page.extent() == Extent::kTerminal) {
     page.paragraph(summary_text(report, page));  // the title has the verdict
@@ -364,7 +362,7 @@ void add_comparison(const analysis::RunComparisonReport& report, PagePlace place
 
 }  // namespace
 
-void write_comparison_page(const analysis::RunComparisonReport& report,
+void write_comparison_page(const analysis::ComparisonReport& report,
                            PagePlace place,
                            std::ostream& out) {
   HtmlPage page(title_text(report));
@@ -375,13 +373,13 @@ void write_comparison_page(const analysis::RunComparisonReport& report,
   page.write(out);
 }
 
-void write_comparison_markdown(const analysis::RunComparisonReport& report, std::ostream& out) {
+void write_comparison_markdown(const analysis::ComparisonReport& report, std::ostream& out) {
   MarkdownPage page(fmt::format("Plumbline: {}", to_text(report.comparison.verdict)));
   add_comparison(report, PagePlace::kFile, page);
   page.write(out);
 }
 
-void write_comparison_text(const analysis::RunComparisonReport& report, std::ostream& out) {
+void write_comparison_text(const analysis::ComparisonReport& report, std::ostream& out) {
   TextPage page(fmt::format(
       "{}: {}",
       report.source ? report.source->name

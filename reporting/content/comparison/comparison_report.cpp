@@ -10,25 +10,25 @@
 #include <string>
 #include <vector>
 
-#include "harness/analysis/report/comparison_json.hpp"
+#include "harness/analysis/report/change_json.hpp"
 #include "harness/base/encoding.hpp"
 #include "reporting/content/comparison/change_documents.hpp"
 #include "reporting/content/comparison/comparison_writers.hpp"
 #include "reporting/content/comparison/metric_rows.hpp"
-#include "reporting/document/quantity_text.hpp"
+#include "reporting/document/texts.hpp"
 
 namespace plumb::reporting {
 namespace {
 
-void write_json_document(const analysis::RunComparisonReport& report, std::ostream& out) {
+void write_json_document(const analysis::ComparisonReport& report, std::ostream& out) {
   write_json(analysis::comparison_document(report), out);
 }
 
-void write_page_file(const analysis::RunComparisonReport& report, std::ostream& out) {
+void write_page_file(const analysis::ComparisonReport& report, std::ostream& out) {
   write_comparison_page(report, PagePlace::kFile, out);
 }
 
-constexpr std::array<OutputFormat<analysis::RunComparisonReport>, 7> kFormats{{
+constexpr std::array<OutputFormat<analysis::ComparisonReport>, 7> kFormats{{
     {".html", "one page that opens offline", write_page_file},
     {".md", "Markdown for a pull request", write_comparison_markdown},
     {".json", "JSON document", write_json_document},
@@ -38,7 +38,7 @@ constexpr std::array<OutputFormat<analysis::RunComparisonReport>, 7> kFormats{{
     {".annotations", "workflow commands of GitHub Actions", write_comparison_annotations},
 }};
 
-std::string same_software_text(const analysis::RunComparisonReport& report) {
+std::string same_software_text(const analysis::ComparisonReport& report) {
   return report.same_software ? fmt::format(
                                     " As far as is recorded, both runs executed the same files "
                                     "with the same settings. Differences below {:.2g} % end to end "
@@ -48,9 +48,9 @@ std::string same_software_text(const analysis::RunComparisonReport& report) {
                               : "";
 }
 
-std::string list_of(const std::vector<analysis::Boot>& boots) {
+std::string list_of(const std::vector<analysis::BootComparison::Boot>& boots) {
   std::string text;
-  for (const analysis::Boot& boot : boots) {
+  for (const analysis::BootComparison::Boot& boot : boots) {
     text += fmt::format("{}{:.8} ({}, control {})",
                         text.empty() ? "" : ", ",
                         boot.id,
@@ -68,13 +68,13 @@ std::string deviation_source(const analysis::ProcessDeviation& deviation) {
              : "assumed: too few confirmed variants";
 }
 
-std::string title_text(const analysis::RunComparisonReport& report) {
+std::string title_text(const analysis::ComparisonReport& report) {
   return report.source
              ? report.source->name
              : fmt::format("{} against {}", report.candidate.header.id, report.baseline.header.id);
 }
 
-std::string method_text(const analysis::RunComparisonReport& report) {
+std::string method_text(const analysis::ComparisonReport& report) {
   if (report.source) {
     return report.source->method;
   }
@@ -95,7 +95,7 @@ std::string method_text(const analysis::RunComparisonReport& report) {
       floors);
 }
 
-std::string command_text(const analysis::RunComparisonReport& report) {
+std::string command_text(const analysis::ComparisonReport& report) {
   if (report.source) {
     return report.source->command;
   }
@@ -107,14 +107,14 @@ std::string command_text(const analysis::RunComparisonReport& report) {
   return command;
 }
 
-void write_run_comparison(const analysis::RunComparisonReport& report,
+void write_run_comparison(const analysis::ComparisonReport& report,
                           OutputMode style,
                           std::ostream& out) {
   (style == OutputMode::kText ? write_comparison_text : write_json_document)(report, out);
 }
 
 void write_measured_runs(std::span<const analysis::RunReport> reports,
-                         std::span<const analysis::RunComparisonReport> comparisons,
+                         std::span<const analysis::ComparisonReport> comparisons,
                          std::ostream& out) {
   std::vector<analysis::Json> runs;
   for (std::size_t i = 0; i < reports.size(); ++i) {
@@ -129,14 +129,14 @@ void write_measured_runs(std::span<const analysis::RunReport> reports,
              out);
 }
 
-std::span<const OutputFormat<analysis::RunComparisonReport>> comparison_formats() {
+std::span<const OutputFormat<analysis::ComparisonReport>> comparison_formats() {
   return kFormats;
 }
 
-analysis::ComparisonSource boot_source(const analysis::RunComparisonReport& report) {
-  const analysis::ComparedBoots& boots = *report.boots;
+analysis::ComparisonReport::Source boot_source(const analysis::ComparisonReport& report) {
+  const analysis::ComparisonReport::Boots& boots = *report.boots;
   const analysis::ComparisonLimits& limits = report.limits;
-  analysis::ComparisonSource source;
+  analysis::ComparisonReport::Source source;
   source.name =
       fmt::format("{} boots against {} boots", boots.candidate.size(), boots.baseline.size());
   source.method = fmt::format(
@@ -167,13 +167,13 @@ analysis::ComparisonSource boot_source(const analysis::RunComparisonReport& repo
 namespace {
 
 /// Returns the worst verdict of all answers. What is open comes before what is settled.
-analysis::ComparisonVerdict find_worst(const std::vector<analysis::PairedAnswer>& answers) {
+analysis::ComparisonVerdict find_worst(const std::vector<analysis::PairedComparison>& answers) {
   for (const analysis::ComparisonVerdict verdict : {analysis::ComparisonVerdict::kBroken,
                                                     analysis::ComparisonVerdict::kRegressed,
                                                     analysis::ComparisonVerdict::kInconclusive,
                                                     analysis::ComparisonVerdict::kImproved,
                                                     analysis::ComparisonVerdict::kEquivalent}) {
-    if (std::any_of(answers.begin(), answers.end(), [&](const analysis::PairedAnswer& answer) {
+    if (std::any_of(answers.begin(), answers.end(), [&](const analysis::PairedComparison& answer) {
           return answer.verdict == verdict;
         })) {
       return verdict;
@@ -209,20 +209,20 @@ std::string method_of(const PairedReport& report) {
       100.0 * report.limits.layer_floor);
 }
 
-analysis::RunComparisonReport as_comparison(const PairedReport& report) {
-  analysis::RunComparisonReport comparison;
+analysis::ComparisonReport as_comparison(const PairedReport& report) {
+  analysis::ComparisonReport comparison;
   comparison.limits = report.limits;
   comparison.comparison.verdict = find_worst(report.answers);
-  comparison.source = analysis::ComparisonSource{.name = "paired rounds of " + report.file,
-                                                 .method = method_of(report),
-                                                 .command = command_of(report),
-                                                 .facts = {}};
-  for (const analysis::PairedAnswer& answer : report.answers) {
+  comparison.source = analysis::ComparisonReport::Source{.name = "paired rounds of " + report.file,
+                                                         .method = method_of(report),
+                                                         .command = command_of(report),
+                                                         .facts = {}};
+  for (const analysis::PairedComparison& answer : report.answers) {
     for (analysis::MetricComparison metric : answer.metrics) {
       metric.model = answer.id;
       metric.series = answer.id + "/" + metric.series;
       if (answer.attribution && metric.kind == analysis::MetricKind::kEndToEnd) {
-        const analysis::Attribution& attribution = *answer.attribution;
+        const analysis::PairedComparison::Attribution& attribution = *answer.attribution;
         metric.reason +=
             fmt::format("{}{:+.4g} s, of which layers {:+.4g} s, unexplained {:+.4g} s",
                         metric.reason.empty() ? "" : "; ",

@@ -9,7 +9,7 @@
 
 #include "reporting/content/comparison/metric_rows.hpp"
 #include "reporting/content/run/documents.hpp"
-#include "reporting/document/escaped_text.hpp"
+#include "reporting/document/texts.hpp"
 
 namespace plumb::reporting {
 namespace {
@@ -43,7 +43,7 @@ std::string command(std::string_view kind, const std::string& title, const std::
 
 std::string annotation(const analysis::MetricComparison& metric,
                        std::string_view kind,
-                       const analysis::RunComparisonReport& report) {
+                       const analysis::ComparisonReport& report) {
   const std::string key = analysis::layer_key_of(metric);
   const auto place = report.places.find(key);
   const std::string name = place == report.places.end() ? metric.series : place->second;
@@ -63,7 +63,7 @@ std::string annotation(const analysis::MetricComparison& metric,
 
 }  // namespace
 
-void write_comparison_annotations(const analysis::RunComparisonReport& report, std::ostream& out) {
+void write_comparison_annotations(const analysis::ComparisonReport& report, std::ostream& out) {
   const MetricList changed = changed_metrics(report.comparison.metrics);
   for (const bool worse : {true, false}) {
     const std::string_view kind = worse ? "error" : "notice";
@@ -117,7 +117,7 @@ void write_metric(const analysis::MetricComparison& metric,
 
 }  // namespace
 
-void write_comparison_csv(const analysis::RunComparisonReport& report, std::ostream& out) {
+void write_comparison_csv(const analysis::ComparisonReport& report, std::ostream& out) {
   out << csv_row({"series",
                   "kind",
                   "model",
@@ -136,7 +136,7 @@ void write_comparison_csv(const analysis::RunComparisonReport& report, std::ostr
   for (const analysis::MetricComparison& metric : report.comparison.metrics) {
     write_metric(metric, "", out);
   }
-  for (const analysis::AppliedExclusion& each : report.exclusions) {
+  for (const analysis::ComparisonReport::AppliedExclusion& each : report.exclusions) {
     for (const analysis::MetricComparison& metric : each.metrics) {
       write_metric(metric, each.exclusion.reason, out);
     }
@@ -159,7 +159,7 @@ std::string property(const std::string& name, const std::string& value) {
 }
 
 std::string properties(const analysis::MetricComparison& metric,
-                       const analysis::RunComparisonReport& report) {
+                       const analysis::ComparisonReport& report) {
   std::string text = property("kind", std::string(to_text(metric.kind))) +
                      property("verdict", std::string(to_text(metric.verdict)));
   const std::string key = analysis::layer_key_of(metric);
@@ -191,7 +191,7 @@ std::string properties(const analysis::MetricComparison& metric,
 
 void add(const analysis::MetricComparison& metric,
          const std::string& suite,
-         const analysis::RunComparisonReport& report,
+         const analysis::ComparisonReport& report,
          Cases& cases) {
   ++cases.tests;
   cases.text += fmt::format(
@@ -240,20 +240,20 @@ std::string suite_of(const analysis::MetricComparison& metric) {
 
 }  // namespace
 
-void write_comparison_junit(const analysis::RunComparisonReport& report, std::ostream& out) {
+void write_comparison_junit(const analysis::ComparisonReport& report, std::ostream& out) {
   std::map<std::string, Cases> suites;
   Cases all;
   for (const analysis::MetricComparison& metric : report.comparison.metrics) {
     const std::string suite = suite_of(metric);
     add(metric, suite, report, suites[suite]);
   }
-  for (const analysis::NotCompared& each : report.comparison.not_compared) {
+  for (const analysis::RunComparison::NotCompared& each : report.comparison.not_compared) {
     add_skipped("layers",
                 each.series,
                 "not compared: failed in the same way in both; " + failures_text(each),
                 suites["layers"]);
   }
-  for (const analysis::AppliedExclusion& each : report.exclusions) {
+  for (const analysis::ComparisonReport::AppliedExclusion& each : report.exclusions) {
     for (const analysis::MetricComparison& metric : each.metrics) {
       const std::string suite = suite_of(metric);
       add_skipped(suite,

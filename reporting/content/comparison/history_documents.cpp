@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/content/comparison/history_documents.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,9 +15,8 @@
 #include "reporting/content/comparison/change_documents.hpp"
 #include "reporting/content/run/documents.hpp"
 #include "reporting/content/run/json_documents.hpp"
-#include "reporting/document/escaped_text.hpp"
 #include "reporting/document/page.hpp"
-#include "reporting/document/quantity_text.hpp"
+#include "reporting/document/texts.hpp"
 
 namespace plumb::reporting {
 namespace {
@@ -114,8 +112,8 @@ void write_group(const std::vector<NamedChange>& group,
 
 /// Writes the changes that no book is kept of, by their points: of states and of the deviation.
 void write_other_changes(const analysis::SeriesFinding& finding, std::ostream& out) {
-  for (const stats::StateChange& change : finding.state_changes) {
-    const bool share = change.kind == stats::StateChange::Kind::kHighShare;
+  for (const stats::Detection::StateChange& change : finding.state_changes) {
+    const bool share = change.kind == stats::Detection::StateChange::Kind::kHighShare;
     const auto text = [&](double value) {
       return share ? fmt::format("{:.0f} %", 100.0 * value) : time_text(Seconds(value));
     };
@@ -181,7 +179,7 @@ void write_text(const HistoryReport& report, const Runs& runs, std::ostream& out
     }
     write_other_changes(finding, out);
   }
-  for (const analysis::ExcludedSeries& each : report.history.excluded) {
+  for (const analysis::SuiteHistory::Excluded& each : report.history.excluded) {
     out << fmt::format("{}  {}: {}\n",
                        &each == report.history.excluded.data() ? "\nexcluded by the suite\n" : "",
                        sanitize_utf8(each.id),
@@ -243,7 +241,7 @@ analysis::Json finding_json(const analysis::SeriesFinding& finding,
              {"confidence", finding.trend->confidence}};
   }
   analysis::Json states = analysis::Json::array();
-  for (const stats::StateChange& change : finding.state_changes) {
+  for (const stats::Detection::StateChange& change : finding.state_changes) {
     states.push_back(change_point_json(change));
     states.back()["kind"] = to_text(change.kind);
   }
@@ -277,7 +275,7 @@ void write_history(const HistoryReport& report, OutputMode style, std::ostream& 
     series.push_back(finding_json(finding, runs, report.commits));
   }
   analysis::Json excluded = analysis::Json::array();
-  for (const analysis::ExcludedSeries& each : report.history.excluded) {
+  for (const analysis::SuiteHistory::Excluded& each : report.history.excluded) {
     excluded.push_back({{"id", each.id},
                         {"case", each.exclusion.match},
                         {"reason", each.exclusion.reason},
@@ -320,9 +318,9 @@ struct Means {
   stats::SegmentationScore nothing;
 };
 
-Means compute_means(const Evaluation& evaluation, std::string_view part) {
+Means compute_means(const HistoryReport::Evaluation& evaluation, std::string_view part) {
   Means means;
-  for (const Evaluation::Series& entry : evaluation.series) {
+  for (const HistoryReport::Evaluation::Series& entry : evaluation.series) {
     if (part.empty() || find_part(entry.id) == part) {
       ++means.series;
       means.score.f1 += entry.score.f1;
@@ -350,7 +348,7 @@ analysis::Json means_json(const Means& means) {
   return row;
 }
 
-void write_text(const Evaluation& evaluation, std::ostream& out) {
+void write_text(const HistoryReport::Evaluation& evaluation, std::ostream& out) {
   AlignedTable table({{"series"},
                       {"part"},
                       {"annotators", true},
@@ -360,7 +358,7 @@ void write_text(const Evaluation& evaluation, std::ostream& out) {
                       {"F1 of nothing", true},
                       {"cover of nothing", true}});
   const auto number = [](double value) { return fmt::format("{:.3f}", value); };
-  for (const Evaluation::Series& entry : evaluation.series) {
+  for (const HistoryReport::Evaluation::Series& entry : evaluation.series) {
     table.add({entry.id,
                std::string(find_part(entry.id)),
                std::to_string(entry.annotators),
@@ -391,14 +389,16 @@ void write_text(const Evaluation& evaluation, std::ostream& out) {
 
 }  // namespace
 
-void write_evaluation(const Evaluation& evaluation, OutputMode style, std::ostream& out) {
+void write_evaluation(const HistoryReport::Evaluation& evaluation,
+                      OutputMode style,
+                      std::ostream& out) {
   if (style == OutputMode::kText) {
     write_text(evaluation, out);
     return;
   }
   constexpr std::size_t kMargin = 5;
   analysis::Json rows = analysis::Json::array();
-  for (const Evaluation::Series& entry : evaluation.series) {
+  for (const HistoryReport::Evaluation::Series& entry : evaluation.series) {
     analysis::Json row = score_json(entry.score);
     row["id"] = entry.id;
     row["part"] = find_part(entry.id);

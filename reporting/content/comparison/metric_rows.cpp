@@ -11,8 +11,8 @@
 #include "harness/base/encoding.hpp"
 #include "harness/results/labels/run_labels.hpp"
 #include "reporting/content/run/documents.hpp"
-#include "reporting/document/quantity_text.hpp"
 #include "reporting/document/ratio_plot.hpp"
+#include "reporting/document/texts.hpp"
 
 namespace plumb::reporting {
 namespace {
@@ -28,7 +28,7 @@ std::string amount_text(const analysis::MetricComparison& metric, double amount)
   return metric.ratio ? time_text(Seconds(amount)) : "–";
 }
 
-std::string levels_text(const analysis::LevelChange& levels) {
+std::string levels_text(const analysis::MetricComparison::Levels& levels) {
   return fmt::format(
       "two levels: {} in {} processes and {} in {}, suspected cause: {}; baseline {} and {}, "
       "candidate {} and {}",
@@ -81,7 +81,7 @@ std::string reason_text(const analysis::MetricComparison& metric) {
 std::string why_text(const analysis::MetricComparison& metric) {
   std::string why = reason_text(metric);
   for (std::size_t i = 0; i < metric.causes.size(); ++i) {
-    const analysis::Cause& cause = metric.causes[i];
+    const analysis::MetricComparison::Cause& cause = metric.causes[i];
     why +=
         fmt::format("{}{} ({:.0f} %)", why.empty() ? "" : "; ", cause.cause, 100.0 * cause.share);
     // Evidence that several causes rest on is written once, after the last of them.
@@ -152,34 +152,19 @@ MetricList extreme_layers(std::span<const analysis::MetricComparison> metrics, s
 VerdictCounts verdict_counts(std::span<const analysis::MetricComparison> metrics) {
   VerdictCounts counts;
   for (const analysis::MetricComparison& metric : metrics) {
-    switch (metric.verdict) {
-      case analysis::ComparisonVerdict::kBroken:
-        ++counts.broken;
-        break;
-      case analysis::ComparisonVerdict::kRegressed:
-        ++counts.regressed;
-        break;
-      case analysis::ComparisonVerdict::kImproved:
-        ++counts.improved;
-        break;
-      case analysis::ComparisonVerdict::kEquivalent:
-        ++counts.equivalent;
-        break;
-      case analysis::ComparisonVerdict::kInconclusive:
-        ++counts.inconclusive;
-        break;
-    }
+    ++counts[metric.verdict];
   }
   return counts;
 }
 
-std::string counts_text(const VerdictCounts& counts) {
+std::string counts_text(VerdictCounts counts) {
+  using Verdict = analysis::ComparisonVerdict;
   return fmt::format("{} broken, {} regressed, {} improved, {} equivalent, {} inconclusive",
-                     counts.broken,
-                     counts.regressed,
-                     counts.improved,
-                     counts.equivalent,
-                     counts.inconclusive);
+                     counts[Verdict::kBroken],
+                     counts[Verdict::kRegressed],
+                     counts[Verdict::kImproved],
+                     counts[Verdict::kEquivalent],
+                     counts[Verdict::kInconclusive]);
 }
 
 std::string outputs_text(std::span<const analysis::MetricComparison> metrics) {
@@ -217,10 +202,11 @@ std::string floors_text(std::span<const analysis::MetricComparison> metrics) {
   std::size_t assumed = 0;
   for (const analysis::MetricComparison& metric : metrics) {
     if (metric.kind == analysis::MetricKind::kLayer && metric.floor) {
-      if (metric.floor->source == analysis::FloorSource::kCalibrated) {
+      if (metric.floor->source == analysis::MetricComparison::Floor::Source::kCalibrated) {
         calibrated.push_back(metric.floor->relative);
       } else {
-        ++(metric.floor->source == analysis::FloorSource::kLearned ? learned : assumed);
+        ++(metric.floor->source == analysis::MetricComparison::Floor::Source::kLearned ? learned
+                                                                                       : assumed);
       }
     }
   }
@@ -239,7 +225,7 @@ std::string floors_text(std::span<const analysis::MetricComparison> metrics) {
   return parts.empty() ? "" : fmt::format("floors of layers: {}", fmt::join(parts, ", "));
 }
 
-std::string overall_text(const analysis::OverallChange& overall) {
+std::string overall_text(const analysis::RunComparison::Overall& overall) {
   return fmt::format("geometric mean of {}: {} ({}): {}; {} slower, {} faster",
                      overall.metrics,
                      ratio_change_text(overall.metric),
@@ -249,14 +235,14 @@ std::string overall_text(const analysis::OverallChange& overall) {
                      overall.faster);
 }
 
-std::string applied_text(const analysis::AppliedExclusion& applied) {
+std::string applied_text(const analysis::ComparisonReport::AppliedExclusion& applied) {
   return fmt::format(
       "{}: {}",
       exclusion_text(applied.exclusion, applied.expired),
       applied.metrics.empty() ? "matches nothing" : counts_text(verdict_counts(applied.metrics)));
 }
 
-std::string failures_text(const analysis::NotCompared& each) {
+std::string failures_text(const analysis::RunComparison::NotCompared& each) {
   const bool same = each.baseline.reason == each.candidate.reason;
   return fmt::format("{}: {}{}{}",
                      to_text(each.candidate.kind),
@@ -288,14 +274,15 @@ std::vector<std::string> cause_texts(std::span<const analysis::MetricComparison>
   std::vector<std::string> texts;
   std::size_t left_out = 0;
   for (const analysis::MetricComparison& metric : metrics) {
-    std::vector<analysis::Cause> causes = metric.causes;
+    std::vector<analysis::MetricComparison::Cause> causes = metric.causes;
     std::stable_sort(causes.begin(),
                      causes.end(),
-                     [](const analysis::Cause& left, const analysis::Cause& right) {
+                     [](const analysis::MetricComparison::Cause& left,
+                        const analysis::MetricComparison::Cause& right) {
                        return std::abs(left.share) > std::abs(right.share);
                      });
     std::size_t shown = 0;
-    for (const analysis::Cause& cause : causes) {
+    for (const analysis::MetricComparison::Cause& cause : causes) {
       if (shown == kShownCauses || std::abs(cause.share) < kShownShare) {
         ++left_out;
         continue;
@@ -316,18 +303,18 @@ std::vector<std::string> cause_texts(std::span<const analysis::MetricComparison>
 
 }  // namespace
 
-Tone tone_of(analysis::ComparisonVerdict verdict) {
+PageCell::Tone tone_of(analysis::ComparisonVerdict verdict) {
   switch (verdict) {
     case analysis::ComparisonVerdict::kBroken:
     case analysis::ComparisonVerdict::kRegressed:
-      return Tone::kBad;
+      return PageCell::Tone::kBad;
     case analysis::ComparisonVerdict::kImproved:
     case analysis::ComparisonVerdict::kEquivalent:
-      return Tone::kGood;
+      return PageCell::Tone::kGood;
     case analysis::ComparisonVerdict::kInconclusive:
-      return Tone::kWarning;
+      return PageCell::Tone::kWarning;
   }
-  return Tone::kWarning;
+  return PageCell::Tone::kWarning;
 }
 
 void add_metric_table(const MetricList& metrics,

@@ -8,9 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "harness/analysis/compare/attribution.hpp"
 #include "harness/analysis/compare/comparison_result.hpp"
-#include "harness/analysis/compare/metric_test.hpp"
-#include "harness/analysis/report/comparison_report.hpp"
+#include "harness/analysis/compare/metric_comparison.hpp"
+#include "harness/analysis/qualify/qualification.hpp"
+#include "harness/analysis/report/reports.hpp"
 #include "reporting/document/page.hpp"
 
 namespace plumb::reporting {
@@ -54,16 +56,10 @@ using MetricList = std::vector<const analysis::MetricComparison*>;
                                         std::size_t most);
 
 /// Numbers of metrics by verdict.
-struct VerdictCounts {
-  std::size_t broken = 0;
-  std::size_t regressed = 0;
-  std::size_t improved = 0;
-  std::size_t equivalent = 0;
-  std::size_t inconclusive = 0;
-};
+using VerdictCounts = std::map<analysis::ComparisonVerdict, std::size_t>;
 [[nodiscard]] VerdictCounts verdict_counts(std::span<const analysis::MetricComparison> metrics);
 /// Returns "1 broken, 2 regressed, 0 improved, 40 equivalent, 3 inconclusive".
-[[nodiscard]] std::string counts_text(const VerdictCounts& counts);
+[[nodiscard]] std::string counts_text(VerdictCounts counts);
 
 /// Returns one sentence on where the minimum effects of layers come from; empty: no layer has one.
 [[nodiscard]] std::string floors_text(std::span<const analysis::MetricComparison> metrics);
@@ -72,16 +68,16 @@ struct VerdictCounts {
 [[nodiscard]] std::string outputs_text(std::span<const analysis::MetricComparison> metrics);
 
 /// Returns "geometric mean of 606: -7.20 % (-9.90 % … -4.10 %): improved; 190 slower, 416 faster".
-[[nodiscard]] std::string overall_text(const analysis::OverallChange& overall);
+[[nodiscard]] std::string overall_text(const analysis::RunComparison::Overall& overall);
 
 /// Returns the failure that both runs have: "unsupported: no file".
-[[nodiscard]] std::string failures_text(const analysis::NotCompared& each);
+[[nodiscard]] std::string failures_text(const analysis::RunComparison::NotCompared& each);
 
 /// Returns what an exclusion of the suite covers in a comparison: "CASE: REASON (until DAY): 1
 /// broken, …".
-[[nodiscard]] std::string applied_text(const analysis::AppliedExclusion& applied);
+[[nodiscard]] std::string applied_text(const analysis::ComparisonReport::AppliedExclusion& applied);
 
-[[nodiscard]] Tone tone_of(analysis::ComparisonVerdict verdict);
+[[nodiscard]] PageCell::Tone tone_of(analysis::ComparisonVerdict verdict);
 
 /// Adds a table of metrics whose rows make a forest plot. `places` has the place of each layer key.
 /// Layers are shown with the command that measures them again. A terminal's table has no causes.
@@ -94,5 +90,31 @@ void add_metric_table(const MetricList& metrics,
 void add_short_metrics(std::span<const analysis::MetricComparison> metrics,
                        const std::map<std::string, std::string>& places,
                        Page& page);
+
+/// Places of layer keys: "conv1 of lenet, and 2 more".
+using PlaceTexts = std::map<std::string, std::string>;
+
+/// Adds how a model's change splits over its layers: a sentence and a table.
+void add_attribution(const analysis::RunComparison::Attribution& split,
+                     const PlaceTexts& places,
+                     Page& page);
+/// Returns what a finding explains: "4 layers of 1 model, +43.03 µs".
+[[nodiscard]] std::string extent_text(const analysis::RunComparison::Finding& finding);
+/// Adds one paragraph for each finding, with its evidence and the names of its first layers. In a
+/// comment it is one line.
+void add_findings(std::span<const analysis::RunComparison::Finding> findings,
+                  const PlaceTexts& places,
+                  Page& page);
+
+/// Returns what functions explain of a change, in one sentence without its full stop: "conv1 of
+/// lenet regressed by 12 % (9 to 15 %); +11.8 % (+11.0 % to +12.6 %) inside the model: +11.0 % in
+/// 'jit:reorder', which the baseline did not execute; +0.8 % unexplained".
+[[nodiscard]] std::string function_text(const analysis::FunctionFinding& finding,
+                                        const PlaceTexts& places);
+
+/// Adds for each finding its sentence, and on a page a table of its functions.
+void add_functions(std::span<const analysis::FunctionFinding> findings,
+                   const PlaceTexts& places,
+                   Page& page);
 
 }  // namespace plumb::reporting

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporting/content/matrix/matrix_documents.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <iosfwd>
 #include <ostream>
 #include <string>
 
-#include "harness/analysis/report/matrix_report.hpp"
-#include "reporting/content/matrix/matrix_page.hpp"
+#include "harness/analysis/matrix/matrix.hpp"
 #include "reporting/content/run/json_documents.hpp"
-#include "reporting/document/escaped_text.hpp"
 #include "reporting/document/page.hpp"
-#include "reporting/formats/html_page.hpp"
-#include "reporting/formats/text_page.hpp"
+#include "reporting/document/texts.hpp"
+#include "reporting/formats/pages.hpp"
 
 namespace plumb::reporting {
 namespace {
@@ -24,11 +26,11 @@ std::string field_of(const analysis::Matrix& matrix) {
   return matrix.reference ? "ratio" : std::string(analysis::unit_of(matrix.query.quantity));
 }
 
-Json missing_json(const analysis::MissingValue& missing) {
+Json missing_json(const analysis::Matrix::Value::Missing& missing) {
   return {{"kind", to_text(missing.kind)}, {"reason", missing.reason}};
 }
 
-Json cell_json(const analysis::Matrix& matrix, const analysis::MatrixCell& cell) {
+Json cell_json(const analysis::Matrix& matrix, const analysis::Matrix::Cell& cell) {
   const auto& value = cell.value;
   Json json{{field_of(matrix), value ? Json(value->value) : Json()},
             {"low", value ? number_or_null(value->low) : Json()},
@@ -59,7 +61,7 @@ Json runs_json(const analysis::MatrixReport& report) {
   const std::vector<analysis::Coordinates> places = analysis::place_runs(report.runs);
   Json runs = Json::array();
   for (std::size_t i = 0; i < report.runs.size(); ++i) {
-    const analysis::MatrixRun& run = report.runs[i];
+    const analysis::Matrix::Run& run = report.runs[i];
     runs.push_back({{"run", run.header.id},
                     {"suite", run.header.suite},
                     {"environment", run.header.environment.id()},
@@ -75,11 +77,11 @@ Json runs_json(const analysis::MatrixReport& report) {
   return runs;
 }
 
-Json fronts_json(const std::vector<analysis::ParetoFront>& fronts) {
+Json fronts_json(const std::vector<analysis::MatrixReport::Front>& fronts) {
   Json list = Json::array();
-  for (const analysis::ParetoFront& front : fronts) {
+  for (const analysis::MatrixReport::Front& front : fronts) {
     Json points = Json::array();
-    for (const analysis::ParetoFront::Point& point : front.points) {
+    for (const analysis::MatrixReport::Front::Point& point : front.points) {
       points.push_back({{"batch", point.batch},
                         {"seconds", point.seconds.value},
                         {"low", number_or_null(point.seconds.low)},
@@ -111,7 +113,7 @@ Json make_matrix_document(const analysis::MatrixReport& report) {
   document["relative_to"] = matrix.reference ? Json(matrix.columns[*matrix.reference]) : Json();
   document["mean_over_models"] = matrix.query.mean_over_models;
   document["several_runs"] =
-      matrix.query.shared == analysis::MatrixQuery::SharedCells::kMiddle ? "middle" : "newest";
+      matrix.query.shared == analysis::Matrix::Query::SharedCells::kMiddle ? "middle" : "newest";
   Json common = Json::object();
   for (const auto& [axis, place] : matrix.common) {
     if (!place.empty()) {
@@ -128,7 +130,7 @@ Json make_matrix_document(const analysis::MatrixReport& report) {
   document["rows"] = Json::array();
   for (const analysis::Matrix::Row& row : matrix.rows) {
     Json cells = Json::array();
-    for (const analysis::MatrixCell& cell : row.cells) {
+    for (const analysis::Matrix::Cell& cell : row.cells) {
       cells.push_back(cell_json(matrix, cell));
     }
     document["rows"].push_back({{"row", row.name}, {"cells", std::move(cells)}});
@@ -164,7 +166,7 @@ void write_matrix_csv(const analysis::MatrixReport& report, std::ostream& out) {
       {"row", "column", field_of(matrix), "low", "high", "runs", "disturbed", "missing", "reason"});
   for (const analysis::Matrix::Row& row : matrix.rows) {
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
-      const analysis::MatrixCell& cell = row.cells[i];
+      const analysis::Matrix::Cell& cell = row.cells[i];
       const auto& value = cell.value;
       out << csv_row({row.name,
                       matrix.columns[i],
@@ -204,11 +206,13 @@ std::span<const OutputFormat<analysis::MatrixReport>> matrix_formats() {
   return kMatrixFormats;
 }
 
-void write_views(std::span<const analysis::MatrixView> views, OutputMode style, std::ostream& out) {
+void write_views(std::span<const analysis::MatrixReport::View> views,
+                 OutputMode style,
+                 std::ostream& out) {
   if (style == OutputMode::kJson) {
     analysis::Json document = analysis::new_document();
     document["views"] = analysis::Json::array();
-    for (const analysis::MatrixView& view : views) {
+    for (const analysis::MatrixReport::View& view : views) {
       document["views"].push_back(
           {{"name", view.name},
            {"shows", view.shows},
@@ -218,13 +222,113 @@ void write_views(std::span<const analysis::MatrixView> views, OutputMode style, 
     return write_json(document, out);
   }
   AlignedTable table({{"view"}, {"figure", true}, {"shows"}});
-  for (const analysis::MatrixView& view : views) {
+  for (const analysis::MatrixReport::View& view : views) {
     table.add({std::string(view.name),
                view.figure.empty() ? "–" : std::string(view.figure),
                std::string(view.shows)});
   }
   table.write(out);
   out << "\nFigures are those of the Benanza paper (Li et al., 2019).\n";
+}
+
+namespace {
+
+constexpr double kPictureWidth = 560.0;
+constexpr double kPictureHeight = 260.0;
+constexpr double kMargin = 30.0;
+constexpr double kMinExtent = 0.05;  // ln: a single value still has an axis
+
+/// Logarithmic axis from one end of the picture to the other.
+class LogAxis {
+ public:
+  LogAxis(double from, double to) : from_(from), to_(to) {}
+  void hold(double value) {
+    low_ = std::min(low_, std::log(value));
+    high_ = std::max(high_, std::log(value));
+  }
+  [[nodiscard]] double place(double value) const {
+    const double extent = std::max(high_ - low_, kMinExtent);
+    return from_ + (to_ - from_) * (std::log(value) - low_) / extent;
+  }
+  [[nodiscard]] double low() const { return std::exp(low_); }
+  [[nodiscard]] double high() const { return std::exp(high_); }
+
+ private:
+  double from_;
+  double to_;
+  double low_ = HUGE_VAL;
+  double high_ = -HUGE_VAL;
+};
+
+/// Draws the front as steps: each of its points by latency, then right and up to the next.
+std::string steps(const analysis::MatrixReport::Front& front, const LogAxis& x, const LogAxis& y) {
+  std::vector<const analysis::MatrixReport::Front::Point*> points;
+  for (const analysis::MatrixReport::Front::Point& point : front.points) {
+    if (point.on_front) {
+      points.push_back(&point);
+    }
+  }
+  std::sort(points.begin(), points.end(), [](const auto* one, const auto* other) {
+    return one->seconds.value < other->seconds.value;
+  });
+  std::string path;
+  for (const analysis::MatrixReport::Front::Point* const point : points) {
+    const double right = x.place(point->seconds.value);
+    const double up = y.place(point->inputs_per_second.value);
+    path += path.empty() ? fmt::format("M{:.1f} {:.1f}", right, up)
+                         : fmt::format("H{:.1f}V{:.1f}", right, up);
+  }
+  return fmt::format("<path d=\"{}\"/>", path);
+}
+
+std::string label(double x, double y, const char* anchor, const std::string& text) {
+  return fmt::format(
+      "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>", x, y, anchor, text);
+}
+
+}  // namespace
+
+std::string pareto_plot(const analysis::MatrixReport::Front& front,
+                        const std::optional<Seconds>& limit) {
+  if (front.points.size() < 2) {
+    return {};
+  }
+  LogAxis x(kMargin, kPictureWidth - kMargin);
+  LogAxis y(kPictureHeight - kMargin, kMargin);
+  for (const analysis::MatrixReport::Front::Point& point : front.points) {
+    x.hold(point.seconds.value);
+    y.hold(point.inputs_per_second.value);
+  }
+  if (limit) {
+    x.hold(limit->count());
+  }
+  std::string svg = fmt::format("<svg class=\"pareto\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\">",
+                                kPictureWidth,
+                                kPictureHeight);
+  svg += fmt::format("<title>throughput over latency, a point for each batch</title>");
+  svg += steps(front, x, y);
+  if (limit) {
+    const double at = x.place(limit->count());
+    svg += fmt::format("<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.0f}\" y2=\"{2:.0f}\"/>",
+                       at,
+                       kMargin / 2.0,
+                       kPictureHeight - kMargin);
+  }
+  for (const analysis::MatrixReport::Front::Point& point : front.points) {
+    const double right = x.place(point.seconds.value);
+    const double up = y.place(point.inputs_per_second.value);
+    svg += fmt::format("<circle{} cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\"/>",
+                       point.on_front ? " class=\"front\"" : "",
+                       right,
+                       up);
+    svg += label(right, up - 8.0, "middle", fmt::format("{}", point.batch));
+  }
+  const double bottom = kPictureHeight - 8.0;
+  svg += label(kMargin, bottom, "start", time_text(Seconds(x.low())));
+  svg += label(kPictureWidth - kMargin, bottom, "end", time_text(Seconds(x.high())));
+  svg += label(4.0, kPictureHeight - kMargin - 6.0, "start", rate_text(y.low()));
+  svg += label(4.0, kMargin - 14.0, "start", rate_text(y.high()));
+  return svg + "</svg>";
 }
 
 }  // namespace plumb::reporting

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/content/matrix/matrix_page.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 
-#include "reporting/document/quantity_text.hpp"
+#include "reporting/content/matrix/matrix_documents.hpp"
+#include "reporting/document/texts.hpp"
 
 namespace plumb::reporting {
 namespace {
@@ -16,7 +15,7 @@ using analysis::Quantity;
 
 constexpr std::size_t kMaxCommands = 5;  // on a terminal
 
-std::string quantity_words(const analysis::MatrixQuery& query) {
+std::string quantity_words(const analysis::Matrix::Query& query) {
   std::string bound;
   for (const results::BoundKind kind : query.bounds) {
     bound += fmt::format("{}{}", bound.empty() ? "" : ", ", to_text(kind));
@@ -87,7 +86,7 @@ std::vector<std::string> remarks_on(const analysis::MatrixReport& report) {
   }
   if (matrix.shared) {
     remarks.push_back(
-        matrix.query.shared == analysis::MatrixQuery::SharedCells::kMiddle
+        matrix.query.shared == analysis::Matrix::Query::SharedCells::kMiddle
             ? "Where several runs fill a cell, it is the middle of them. Its interval spans two "
               "runs, and from three on it is Student's over the runs."
             : "Where several runs fill a cell, the newest counts.");
@@ -104,7 +103,8 @@ std::vector<std::string> remarks_on(const analysis::MatrixReport& report) {
 
 /// Returns the name of a front, and what became of it under a limit: "lenet: best within 20.00 ms:
 /// batch 8 with 312.0/s".
-std::string front_title(const analysis::ParetoFront& front, const std::optional<Seconds>& limit) {
+std::string front_title(const analysis::MatrixReport::Front& front,
+                        const std::optional<Seconds>& limit) {
   if (!limit) {
     return front.name;
   }
@@ -112,7 +112,7 @@ std::string front_title(const analysis::ParetoFront& front, const std::optional<
     return fmt::format(
         "{}: no batch is within {} by its whole interval", front.name, time_text(*limit));
   }
-  const analysis::ParetoFront::Point& best = front.points[*front.best];
+  const analysis::MatrixReport::Front::Point& best = front.points[*front.best];
   return fmt::format("{}: best within {}: batch {} with {}",
                      front.name,
                      time_text(*limit),
@@ -122,13 +122,13 @@ std::string front_title(const analysis::ParetoFront& front, const std::optional<
 
 /// Adds a front. Batches without a value have their reason in the matrix.
 void add_front(const analysis::MatrixReport& report,
-               const analysis::ParetoFront& front,
+               const analysis::MatrixReport::Front& front,
                Page& page) {
   PageTable table{.head = head_row("#batch|#latency|#throughput|front")};
   if (report.limit) {
     table.head << "limit";
   }
-  for (const analysis::ParetoFront::Point& point : front.points) {
+  for (const analysis::MatrixReport::Front::Point& point : front.points) {
     PageRow& row = table.row() << number_cell(std::to_string(point.batch))
                                << number_cell(estimate_text(report.matrix, point.seconds))
                                << number_cell(rate_text(point.inputs_per_second.value))
@@ -159,7 +159,7 @@ void add_commands(const std::vector<analysis::MatrixReport::MissingCommand>& com
   }
 }
 
-void add_runs(const std::vector<analysis::MatrixRun>& runs, Page& page) {
+void add_runs(const std::vector<analysis::Matrix::Run>& runs, Page& page) {
   using analysis::Axis;
   PageTable table{.head = head_row("run|suite|runtime|stack|system|#threads|started|state")};
   const std::vector<analysis::Coordinates> places = analysis::place_runs(runs);
@@ -194,11 +194,11 @@ void add_matrix(const analysis::MatrixReport& report, Page& page) {
   for (const std::string& remark : remarks_on(report)) {
     page.paragraph(remark);
   }
-  const analysis::MatrixQuery& query = report.matrix.query;
+  const analysis::Matrix::Query& query = report.matrix.query;
   page.heading(fmt::format("By {} and {}", to_text(*query.rows), to_text(*query.columns)));
   add_cells(report.matrix, page);
   if (report.fronts) {
-    for (const analysis::ParetoFront& front : *report.fronts) {
+    for (const analysis::MatrixReport::Front& front : *report.fronts) {
       add_front(report, front, page);
     }
   }
@@ -243,7 +243,7 @@ std::string mean_text(const analysis::Matrix& matrix, const analysis::Estimate& 
 
 /// Returns a cell: its value, or why there is none in a few words, and the marks of its notes.
 std::string cell_text(const analysis::Matrix& matrix,
-                      const analysis::MatrixCell& cell,
+                      const analysis::Matrix::Cell& cell,
                       std::vector<std::string>& notes) {
   if (!cell.value) {
     return cell.missing.word + " " + mark_note(cell.missing.reason, notes);
@@ -286,7 +286,7 @@ std::optional<double> compared_value(const analysis::Matrix& matrix,
     return 1.0;
   }
   std::vector<double> values;
-  for (const analysis::MatrixCell& cell : row.cells) {
+  for (const analysis::Matrix::Cell& cell : row.cells) {
     if (cell.value) {
       values.push_back(cell.value->value);
     }
@@ -403,7 +403,7 @@ void add_cells(const analysis::Matrix& matrix, Page& page) {
   for (const analysis::Matrix::Row& row : matrix.rows) {
     PageRow& cells = table.row() << row.name;
     const std::optional<double> compared = compared_value(matrix, row);
-    for (const analysis::MatrixCell& cell : row.cells) {
+    for (const analysis::Matrix::Cell& cell : row.cells) {
       cells << number_cell(cell_text(matrix, cell, notes));
       if (!cell.value) {
         cells.back().style = "absent";

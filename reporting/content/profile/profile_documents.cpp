@@ -13,18 +13,19 @@
 
 #include "harness/analysis/profile/profile_json.hpp"
 #include "harness/analysis/profile/profile_shares.hpp"
-#include "reporting/content/samples/profile_content.hpp"
-#include "reporting/document/escaped_text.hpp"
+#include "reporting/content/samples/profile_files.hpp"
+#include "reporting/content/store/store_pages.hpp"
 #include "reporting/document/page.hpp"
-#include "reporting/document/quantity_text.hpp"
+#include "reporting/document/texts.hpp"
+#include "reporting/formats/pages.hpp"
 
 namespace plumb::reporting {
 
 void write_code_listing(const results::NamedProfile& profile,
-                        const results::CodeListing& listing,
+                        const results::NamedProfile::Listing& listing,
                         std::ostream& out,
                         Detail detail) {
-  const results::CodeListing shown =
+  const results::NamedProfile::Listing shown =
       detail == Detail::kAll
           ? listing
           : results::shorten_listing(listing, std::numeric_limits<std::size_t>::max());
@@ -58,14 +59,15 @@ std::string short_name(std::string name, Detail detail) {
                                                                 : std::move(name);
 }
 
-std::string interval_text(const std::optional<analysis::NumberInterval>& interval) {
+std::string interval_text(
+    const std::optional<analysis::GroupedSamples::Share::Interval>& interval) {
   return interval ? fmt::format("{:.1f}–{:.1f}", 100.0 * interval->low, 100.0 * interval->high)
                   : "–";
 }
 
 /// Describes what the intervals of a merged profile know of how its runs or processes differ.
-std::string unit_text(const results::NamedProfile& profile, analysis::DrawnUnit merged) {
-  const analysis::DrawnUnit drawn = analysis::drawn_unit(profile);
+std::string unit_text(const results::NamedProfile& profile, analysis::GroupedSamples::Unit merged) {
+  const analysis::GroupedSamples::Unit drawn = analysis::drawn_unit(profile);
   return drawn == merged
              ? fmt::format("intervals are by {}", to_text(drawn))
              : fmt::format("below {} {}, intervals are by {} and do not know how {} differ",
@@ -86,7 +88,7 @@ std::string runs_text(const results::NamedProfile& profile) {
                      sanitize_utf8(first->environment),
                      to_text(first->started).substr(0, 10),
                      to_text(last->started).substr(0, 10),
-                     unit_text(profile, analysis::DrawnUnit::kRun));
+                     unit_text(profile, analysis::GroupedSamples::Unit::kRun));
 }
 
 std::string side_text(const char* side, Seconds execution, const results::NamedProfile& profile) {
@@ -135,7 +137,7 @@ void write_head(const results::NamedProfile& profile,
   } else if (!profile.processes.empty()) {
     out << fmt::format("  processes  {}; {}\n",
                        profile.processes.size(),
-                       unit_text(profile, analysis::DrawnUnit::kProcess));
+                       unit_text(profile, analysis::GroupedSamples::Unit::kProcess));
   }
   if (profile.lost > 0) {
     out << fmt::format("  lost       {} samples, for want of room\n", profile.lost);
@@ -153,7 +155,7 @@ void write_head(const results::NamedProfile& profile,
 }
 
 /// Returns the numbers of rows, largest share first.
-std::vector<std::size_t> by_share(const std::vector<analysis::ProfileShare>& shares) {
+std::vector<std::size_t> by_share(const std::vector<analysis::GroupedSamples::Share>& shares) {
   std::vector<std::size_t> order(shares.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t left, std::size_t right) {
@@ -166,7 +168,7 @@ void write_cells(const results::NamedProfile& profile,
                  const analysis::ProfileSummary& summary,
                  std::ostream& out,
                  Detail detail) {
-  const std::vector<analysis::ProfileShare> shares = analysis::compute_shares(
+  const std::vector<analysis::GroupedSamples::Share> shares = analysis::compute_shares(
       analysis::GroupedSamples(profile, analysis::rows_of_cells(profile), profile.cells.size()));
   AlignedTable table({{"share", true}, {"95 %", true}, {"time", true}, {"step"}, {"function"}});
   std::size_t shown = 0;
@@ -175,7 +177,7 @@ void write_cells(const results::NamedProfile& profile,
       break;
     }
     ++shown;
-    const results::ProfileCell& cell = profile.cells[row];
+    const results::NamedProfile::Cell& cell = profile.cells[row];
     table.add({share_text(shares[row].share),
                interval_text(shares[row].interval),
                time_text(shares[row].share * summary.execution),
@@ -193,7 +195,7 @@ void write_cells(const results::NamedProfile& profile,
 void write_steps(const results::NamedProfile& profile,
                  const analysis::ProfileSummary& summary,
                  std::ostream& out) {
-  const std::vector<analysis::ProfileShare> shares =
+  const std::vector<analysis::GroupedSamples::Share> shares =
       analysis::compute_shares(analysis::GroupedSamples(
           profile, analysis::rows_of_steps(profile), profile.steps.size() + 1));
   AlignedTable table({{"share", true}, {"95 %", true}, {"time", true}, {"step"}, {"variant"}});
@@ -215,7 +217,7 @@ void write_steps(const results::NamedProfile& profile,
 void write_functions(const results::NamedProfile& profile,
                      const analysis::ProfileSummary& summary,
                      std::ostream& out) {
-  const std::vector<analysis::ProfileShare> shares =
+  const std::vector<analysis::GroupedSamples::Share> shares =
       analysis::compute_shares(analysis::GroupedSamples(
           profile, analysis::rows_of_functions(profile), profile.functions.size()));
   AlignedTable table({{"share", true}, {"95 %", true}, {"time", true}, {"function"}, {"image"}});
@@ -230,14 +232,15 @@ void write_functions(const results::NamedProfile& profile,
   table.write(out);
 }
 
-std::string change_interval_text(const std::optional<analysis::NumberInterval>& interval) {
+std::string change_interval_text(
+    const std::optional<analysis::GroupedSamples::Share::Interval>& interval) {
   return interval ? fmt::format("{} to {}",
                                 change_text(Seconds(interval->low)),
                                 change_text(Seconds(interval->high)))
                   : "–";
 }
 
-std::string presence_text(const analysis::FunctionChange& change) {
+std::string presence_text(const analysis::ProfileDifference::Function& change) {
   if (!change.in_baseline) {
     return "not in the baseline";
   }
@@ -309,7 +312,7 @@ void write_profile_difference(const results::NamedProfile& baseline,
                      change_text(difference.unexplained()));
   AlignedTable table({{"change", true}, {"95 %"}, {"function"}, {"most in step"}, {""}});
   std::size_t shown = 0;
-  for (const analysis::FunctionChange& change : difference.functions) {
+  for (const analysis::ProfileDifference::Function& change : difference.functions) {
     if (detail == Detail::kShort && (shown == kShownRows || !change.is_certain())) {
       continue;
     }
@@ -328,6 +331,114 @@ void write_profile_difference(const results::NamedProfile& baseline,
   if (shown < difference.functions.size()) {
     out << fmt::format("{} more with --all\n", difference.functions.size() - shown);
   }
+}
+
+namespace {
+
+constexpr std::size_t kMaxModels = 100;
+constexpr std::size_t kMaxFunctions = 15;
+
+/// Lists the functions that certainly changed, largest change first.
+std::vector<PageRow> function_rows(const analysis::ProfileDifference& difference) {
+  std::vector<PageRow> rows;
+  for (const analysis::ProfileDifference::Function& each : difference.functions) {
+    if (!each.is_certain() || rows.size() == kMaxFunctions) {
+      continue;
+    }
+    rows.push_back({code_cell(analysis::name_of(each.function)),
+                    text_cell(each.function.image),
+                    text_cell(each.step),
+                    number_cell(time_text(each.baseline)),
+                    number_cell(time_text(each.candidate)),
+                    number_cell(change_text(each.change())),
+                    number_cell(fmt::format("{} to {}",
+                                            change_text(Seconds(each.interval->low)),
+                                            change_text(Seconds(each.interval->high))))});
+  }
+  return rows;
+}
+
+void add_listing(const char* where,
+                 const analysis::FunctionGrowth::Listing& listing,
+                 HtmlPage& page) {
+  const ListingContent content = describe_listing(listing);
+  page.paragraph(fmt::format("In {}: {}.", where, content.title));
+  for (const std::string& note : content.notes) {
+    page.paragraph(note);
+  }
+  if (!content.rows.empty()) {
+    page.table(listing_table(content.rows));
+  }
+}
+
+PageRow end_row(const char* name,
+                const analysis::FunctionGrowth::End& end,
+                bool known,
+                Seconds execution) {
+  return {text_cell(name),
+          number_cell(std::to_string(end.runs)),
+          link_cell(end.run, run_address(end.run)),
+          text_cell(to_text(end.started)),
+          text_cell(end.stack),
+          number_cell(known ? time_text(execution) : "–")};
+}
+
+void add_model(const analysis::FunctionGrowth& growth, HtmlPage& page) {
+  page.subheading(fmt::format("{}, mode {}", growth.subject, growth.mode));
+  page.table({text_cell(""),
+              number_cell("runs"),
+              text_cell("run"),
+              text_cell("started"),
+              text_cell("stack"),
+              number_cell("execution")},
+             {end_row("first", growth.first, growth.problem.empty(), growth.difference.baseline),
+              end_row("last", growth.last, growth.problem.empty(), growth.difference.candidate)});
+  if (!growth.problem.empty()) {
+    page.paragraph(growth.problem + ".");
+    return;
+  }
+  const std::vector<PageRow> rows = function_rows(growth.difference);
+  if (rows.empty()) {
+    page.paragraph("No function certainly changed.");
+    return;
+  }
+  page.table({text_cell("function"),
+              text_cell("image"),
+              text_cell("most in step"),
+              number_cell("first"),
+              number_cell("last"),
+              number_cell("change"),
+              number_cell("95 %")},
+             rows);
+  for (const analysis::FunctionGrowth::Listing& listing : growth.listings) {
+    add_listing(growth.last.runs > 1 ? "the last runs" : "the last run", listing, page);
+  }
+}
+
+}  // namespace
+
+void write_growth_page(std::span<const analysis::FunctionGrowth> models,
+                       int days,
+                       std::ostream& out) {
+  HtmlPage page("Functions over time");
+  page.link("all models and runs", "/");
+  page.paragraph(fmt::format(
+      "The first and the last profiles of each model in {} days, on one system. At each end up to "
+      "{} runs of one environment are merged. Intervals know how runs differ where both ends have "
+      "{} runs; else a small change may be one of the process.",
+      days,
+      analysis::kMaxEndRuns,
+      analysis::GroupedSamples::kMinGroups));
+  if (models.empty()) {
+    page.paragraph("No model was profiled twice in this time.");
+  }
+  for (std::size_t i = 0; i < std::min(models.size(), kMaxModels); ++i) {
+    add_model(models[i], page);
+  }
+  if (models.size() > kMaxModels) {
+    page.paragraph(fmt::format("and {} others", models.size() - kMaxModels));
+  }
+  page.write(out);
 }
 
 }  // namespace plumb::reporting

@@ -4,8 +4,8 @@
 #include <iosfwd>
 #include <span>
 
+#include "harness/analysis/profile/function_growth.hpp"
 #include "harness/analysis/profile/profile_difference.hpp"
-#include "harness/results/profile/code_listing.hpp"
 #include "harness/results/profile/named_profile.hpp"
 #include "reporting/content/run/documents.hpp"
 
@@ -14,14 +14,14 @@ namespace plumb::reporting {
 /// Writes the instructions of a function of a profile, with their samples and shares of the
 /// function. In short, only those near samples.
 void write_code_listing(const results::NamedProfile& profile,
-                        const results::CodeListing& listing,
+                        const results::NamedProfile::Listing& listing,
                         std::ostream& out,
                         Detail detail);
 
 /// Profile to write.
 struct ShownProfile {
   const results::NamedProfile& profile;
-  const results::CodeListing* listing = nullptr;  ///< null: none
+  const results::NamedProfile::Listing* listing = nullptr;  ///< null: none
 };
 
 /// Writes the output of `plumb profile`. In short, the largest shares of steps and functions; in
@@ -41,5 +41,11 @@ void write_profile_difference(const results::NamedProfile& baseline,
                               OutputMode style,
                               std::ostream& out,
                               Detail detail);
+
+/// Writes the page `/functions`: which functions of each model take more time, or less, than `days`
+/// days ago. The model that got slowest comes first.
+void write_growth_page(std::span<const analysis::FunctionGrowth> models,
+                       int days,
+                       std::ostream& out);
 
 }  // namespace plumb::reporting

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/content/qualification/qualification_writers.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
 #include "harness/base/encoding.hpp"
-#include "reporting/content/comparison/attribution_rows.hpp"
 #include "reporting/content/comparison/metric_rows.hpp"
-#include "reporting/document/quantity_text.hpp"
+#include "reporting/content/qualification/qualification_report.hpp"
+#include "reporting/document/texts.hpp"
 
 namespace plumb::reporting {
 namespace {
 
 void add_models(const analysis::Qualification& q,
-                const analysis::RunComparisonReport& compared,
+                const analysis::ComparisonReport& compared,
                 Page& page) {
   begin_part(5, "Model by model", page);
   MetricList models;
@@ -39,18 +37,18 @@ void add_models(const analysis::Qualification& q,
                   q.candidate.run));
   if (!q.attributions.empty()) {
     page.subheading("Where the change comes from");
-    for (const analysis::ModelAttribution& split : q.attributions) {
+    for (const analysis::RunComparison::Attribution& split : q.attributions) {
       add_attribution(split, compared.places, page);
     }
   }
 }
 
-void add_regressed_layer(const analysis::QualifiedMetric& layer,
+void add_regressed_layer(const analysis::RoundComparison::Metric& layer,
                          const std::map<std::string, std::string>& places,
                          Page& page) {
   const auto place = places.find(layer.subject);
   page.subheading(place == places.end() ? "a layer of the suite itself" : place->second);
-  const analysis::PinnedVariantCheck& replay = layer.replay;
+  const analysis::RoundComparison::PinnedCheck& replay = layer.replay;
   std::vector<PageRow> rows{
       {text_cell("measure it"), code_cell(layer_command(layer.subject))},
       {text_cell("models"),
@@ -85,7 +83,7 @@ void add_regressed_layers(const analysis::Qualification& q,
   begin_part(6, "Layers that got worse", page);
   add_findings(q.findings, places, page);
   std::size_t worse = 0;
-  for (const analysis::QualifiedMetric& layer : q.layers) {
+  for (const analysis::RoundComparison::Metric& layer : q.layers) {
     if (is_worse(layer.test) && ++worse <= page.most_details()) {
       add_regressed_layer(layer, places, page);
     }
@@ -100,7 +98,7 @@ void add_regressed_layers(const analysis::Qualification& q,
 
 /// Adds the layers that changed, as one table, and the reasons.
 void add_changed_layers(const analysis::Qualification& q,
-                        const analysis::RunComparisonReport& compared,
+                        const analysis::ComparisonReport& compared,
                         Page& page) {
   MetricList layers = changed_metrics(compared.comparison.metrics);
   std::erase_if(layers, [](const auto* metric) { return !metric->model.empty(); });
@@ -124,7 +122,7 @@ void add_changed_layers(const analysis::Qualification& q,
 
 void add_qualification_details(const analysis::QualificationReport& report, Page& page) {
   const analysis::Qualification& q = report.qualification;
-  const analysis::RunComparisonReport compared = as_comparison(q);
+  const analysis::ComparisonReport compared = as_comparison(q);
   add_models(q, compared, page);
   if (page.extent() == Extent::kTerminal) {
     add_changed_layers(q, compared, page);
@@ -147,19 +145,19 @@ std::string error_text(const std::optional<double>& error) {
 
 using OutputVerdict = analysis::Qualification::Accuracy::Verdict;
 
-Tone tone_of_accuracy(OutputVerdict verdict) {
+PageCell::Tone tone_of_accuracy(OutputVerdict verdict) {
   switch (verdict) {
     case OutputVerdict::kSameBits:
     case OutputVerdict::kWithinTolerance:
-      return Tone::kGood;
+      return PageCell::Tone::kGood;
     case OutputVerdict::kWorse:
     case OutputVerdict::kWrong:
-      return Tone::kBad;
+      return PageCell::Tone::kBad;
     case OutputVerdict::kDiffers:
     case OutputVerdict::kNotMeasured:
       break;
   }
-  return Tone::kWarning;
+  return PageCell::Tone::kWarning;
 }
 
 using Places = std::map<std::string, std::string>;
@@ -238,13 +236,13 @@ void add_stability(const analysis::Qualification& q, const Places& places, Page&
 void add_compatibility(const analysis::Qualification& q, const Places& places, Page& page) {
   begin_part(9, "Compatibility", page);
   std::vector<PageRow> rows;
-  for (const analysis::QualifiedMetric& layer : q.layers) {
+  for (const analysis::RoundComparison::Metric& layer : q.layers) {
     if (layer.test.verdict == analysis::ComparisonVerdict::kBroken) {
       rows.push_back({code_cell(named_key(layer.subject, places, layer_command(layer.subject))),
                       text_cell(layer.test.reason)});
     }
   }
-  for (const analysis::QualifiedMetric& model : q.models) {
+  for (const analysis::RoundComparison::Metric& model : q.models) {
     if (model.test.verdict == analysis::ComparisonVerdict::kBroken) {
       rows.push_back({text_cell(model.subject + " " + model.mode), text_cell(model.test.reason)});
     }
@@ -259,8 +257,9 @@ void add_compatibility(const analysis::Qualification& q, const Places& places, P
       "release notes: not measured.");
 }
 
-PageRow control_row(const analysis::QualifiedControl& control) {
-  return {word_cell(control.moved ? "moved" : "steady", control.moved ? Tone::kBad : Tone::kGood),
+PageRow control_row(const analysis::RoundComparison::Control& control) {
+  return {word_cell(control.moved ? "moved" : "steady",
+                    control.moved ? PageCell::Tone::kBad : PageCell::Tone::kGood),
           text_cell(control.name),
           number_cell(baseline_text(control.test)),
           number_cell(candidate_text(control.test)),
@@ -279,7 +278,7 @@ void add_quality(const analysis::Qualification& q, Page& page) {
                   q.baseline.environment,
                   q.candidate.environment));
   std::vector<PageRow> rows;
-  for (const analysis::QualifiedControl& control : q.controls) {
+  for (const analysis::RoundComparison::Control& control : q.controls) {
     rows.push_back(control_row(control));
   }
   if (rows.empty()) {
@@ -308,7 +307,7 @@ void add_quality(const analysis::Qualification& q, Page& page) {
                 100.0 * q.alarms.low,
                 100.0 * q.alarms.high));
   rows.clear();
-  for (const analysis::QualificationLook& look : q.looks) {
+  for (const analysis::Qualification::Look& look : q.looks) {
     rows.push_back(
         {number_cell(std::to_string(look.pairs)), number_cell(std::to_string(look.open))});
   }
@@ -316,14 +315,14 @@ void add_quality(const analysis::Qualification& q, Page& page) {
     page.table({number_cell("interim look after pairs"), number_cell("metrics still open")}, rows);
   }
   std::vector<analysis::MetricComparison> tests;
-  for (const analysis::QualifiedMetric& layer : q.layers) {
+  for (const analysis::RoundComparison::Metric& layer : q.layers) {
     tests.push_back(layer.test);
   }
   if (const std::string floors = floors_text(tests); !floors.empty()) {
     page.paragraph("Minimum effects, " + floors + ".");
   }
   rows.clear();
-  for (const analysis::InvalidRound& round : q.invalid_rounds) {
+  for (const analysis::RoundComparison::InvalidRound& round : q.invalid_rounds) {
     rows.push_back({number_cell(std::to_string(round.round)), text_cell(round.reason)});
   }
   if (!rows.empty()) {
@@ -339,7 +338,7 @@ void add_quality(const analysis::Qualification& q, Page& page) {
 void add_waivers(const analysis::Qualification& q, const Places& places, Page& page) {
   begin_part(11, "Waivers", page);
   std::vector<PageRow> rows;
-  for (const analysis::QualificationCriteria::Waiver& waiver : q.criteria.waivers) {
+  for (const analysis::Qualification::Criteria::Waiver& waiver : q.criteria.waivers) {
     std::vector<std::string> covered;
     for (const std::string& each : waiver.applied_to) {
       covered.push_back(named_key(each, places));
@@ -348,7 +347,7 @@ void add_waivers(const analysis::Qualification& q, const Places& places, Page& p
         {text_cell(waiver.match),
          text_cell(waiver.reason),
          text_cell(waiver.who),
-         waiver.expired ? word_cell(waiver.expires + ", expired", Tone::kBad)
+         waiver.expired ? word_cell(waiver.expires + ", expired", PageCell::Tone::kBad)
                         : text_cell(waiver.expires),
          text_cell(covered.empty() ? "nothing" : fmt::format("{}", fmt::join(covered, "; ")))});
   }

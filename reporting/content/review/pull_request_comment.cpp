@@ -8,19 +8,19 @@
 #include <utility>
 #include <vector>
 
-#include "harness/analysis/bounds/model_instance.hpp"
+#include "harness/analysis/bounds/model_bounds.hpp"
 #include "harness/base/encoding.hpp"
 #include "harness/results/series/series_name.hpp"
 #include "reporting/content/comparison/comparison_writers.hpp"
 #include "reporting/content/comparison/metric_rows.hpp"
-#include "reporting/content/qualification/qualification_writers.hpp"
-#include "reporting/formats/text_page.hpp"
+#include "reporting/content/qualification/qualification_report.hpp"
+#include "reporting/formats/pages.hpp"
 
 namespace plumb::reporting {
 namespace {
 
 std::string metric_name(const analysis::MetricComparison& metric,
-                        const analysis::RunComparisonReport& report) {
+                        const analysis::ComparisonReport& report) {
   const std::string key = analysis::layer_key_of(metric);
   if (!key.empty()) {
     const std::string kind = metric.kind == analysis::MetricKind::kCapability ||
@@ -52,7 +52,7 @@ void add_frame(const CommentFrame& frame, std::vector<PageRow> facts, MarkdownPa
   }
 }
 
-void add_changes(const analysis::RunComparisonReport& report,
+void add_changes(const analysis::ComparisonReport& report,
                  const CommandOfMetric& command,
                  MarkdownPage& page) {
   page.heading("What changed");
@@ -91,10 +91,10 @@ void add_changes(const analysis::RunComparisonReport& report,
 }
 
 /// Adds what has no verdict, and why: `notes` first.
-void add_unmeasured(const analysis::RunComparisonReport& report,
+void add_unmeasured(const analysis::ComparisonReport& report,
                     std::vector<PageRow> rows,
                     MarkdownPage& page) {
-  for (const analysis::NotCompared& each : report.comparison.not_compared) {
+  for (const analysis::RunComparison::NotCompared& each : report.comparison.not_compared) {
     rows.push_back({text_cell(each.series), text_cell(failures_text(each) + " (in both)")});
   }
   for (const analysis::MetricComparison& metric : report.comparison.metrics) {
@@ -104,7 +104,7 @@ void add_unmeasured(const analysis::RunComparisonReport& report,
                       text_cell(why.empty() ? "not enough evidence" : why)});
     }
   }
-  for (const analysis::AppliedExclusion& each : report.exclusions) {
+  for (const analysis::ComparisonReport::AppliedExclusion& each : report.exclusions) {
     rows.push_back({text_cell("excluded by the suite"), text_cell(applied_text(each))});
   }
   page.heading("Not measured, or not decided");
@@ -174,7 +174,7 @@ std::string comment_marker(const std::string& name) {
   return fmt::format("<!-- plumbline comment: {} -->", name);
 }
 
-std::string comment_text(const analysis::RunComparisonReport& report,
+std::string comment_text(const analysis::ComparisonReport& report,
                          const CommandOfMetric& command,
                          const CommentFrame& frame) {
   const results::RunHeader& before = report.baseline.header;
@@ -182,7 +182,7 @@ std::string comment_text(const analysis::RunComparisonReport& report,
   MarkdownPage page(fmt::format("Plumbline: {}", to_text(report.comparison.verdict)));
   page.verdict(std::string(to_text(report.comparison.verdict)) + ".",
                counts_text(verdict_counts(report.comparison.metrics)) + ".",
-               Tone::kGood);
+               PageCell::Tone::kGood);
   add_frame(frame,
             {{text_cell("suite"), text_cell(after.suite)},
              {text_cell("stack"), text_cell(before.stack + " → " + after.stack)},
@@ -195,12 +195,12 @@ std::string comment_text(const analysis::RunComparisonReport& report,
 
 std::string comment_text(const analysis::QualificationReport& report, const CommentFrame& frame) {
   const analysis::Qualification& q = report.qualification;
-  const analysis::RunComparisonReport comparison = as_comparison(q);
+  const analysis::ComparisonReport comparison = as_comparison(q);
   MarkdownPage page(fmt::format("Plumbline: {}", to_text(q.verdict)));
   page.verdict(
       std::string(to_text(q.verdict)) + ".",
       fmt::format("{}. {}.", q.reason, counts_text(verdict_counts(comparison.comparison.metrics))),
-      Tone::kGood);
+      PageCell::Tone::kGood);
   std::vector<PageRow> facts{
       {text_cell("suite"), text_cell(q.suite)},
       {text_cell("stack"), text_cell(stack_label(q.baseline) + " → " + stack_label(q.candidate))}};
@@ -216,8 +216,8 @@ std::string comment_text(const analysis::QualificationReport& report, const Comm
   if (!q.complete) {
     unmeasured.push_back({text_cell("the rest"), text_cell("it was stopped before its end")});
   }
-  for (const analysis::CriterionResult& result : q.results) {
-    if (result.state == analysis::CriterionState::kNotMeasured) {
+  for (const analysis::Qualification::Criterion& result : q.results) {
+    if (result.state == analysis::Qualification::Criterion::State::kNotMeasured) {
       unmeasured.push_back({text_cell("criterion " + result.criterion), text_cell(result.found)});
     }
   }

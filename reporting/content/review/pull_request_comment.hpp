@@ -4,8 +4,8 @@
 #include <functional>
 #include <string>
 
-#include "harness/analysis/report/comparison_report.hpp"
-#include "harness/analysis/report/qualification_report.hpp"
+#include "harness/analysis/qualify/qualification.hpp"
+#include "harness/analysis/report/reports.hpp"
 #include "harness/results/labels/run_labels.hpp"
 
 namespace plumb::reporting {
@@ -26,7 +26,7 @@ using CommandOfMetric = std::function<std::string(const analysis::MetricComparis
 
 /// Writes the comment on a comparison in Markdown below kMarkdownLimit. It has the verdict, what
 /// changed with its interval and the command that measures it again, and what was not measured.
-[[nodiscard]] std::string comment_text(const analysis::RunComparisonReport& report,
+[[nodiscard]] std::string comment_text(const analysis::ComparisonReport& report,
                                        const CommandOfMetric& command,
                                        const CommentFrame& frame);
 /// Writes the comment on a qualification likewise.

@@ -12,11 +12,8 @@
 #include "harness/results/labels/run_labels.hpp"
 #include "reporting/content/comparison/metric_rows.hpp"
 #include "reporting/content/run/json_documents.hpp"
-#include "reporting/document/escaped_text.hpp"
-#include "reporting/document/quantity_text.hpp"
-#include "reporting/formats/html_page.hpp"
-#include "reporting/formats/text_page.hpp"
-#include "reporting/html/embedded_page.hpp"
+#include "reporting/document/texts.hpp"
+#include "reporting/formats/pages.hpp"
 
 namespace plumb::reporting {
 namespace {
@@ -32,19 +29,21 @@ constexpr const char* kForm =
     "name=\"token\" type=\"password\" required autocomplete=\"off\" placeholder=\"token\"> <button "
     "type=\"submit\">enter for the chosen changes</button></p><p id=\"said\"></p></form>";
 
-std::string address_of(const analysis::PossibleCause& cause, const results::CommitLink& commits) {
-  return cause.kind == analysis::CauseKind::kCommit ? commits.address(cause.after) : "";
+std::string address_of(const analysis::OpenChange::Cause& cause,
+                       const results::CommitLink& commits) {
+  return cause.kind == analysis::OpenChange::Cause::Kind::kCommit ? commits.address(cause.after)
+                                                                  : "";
 }
 
-std::size_t count_changes(std::span<const analysis::ChangeGroup> groups) {
+std::size_t count_changes(std::span<const analysis::OpenChange::Group> groups) {
   std::size_t changes = 0;
-  for (const analysis::ChangeGroup& group : groups) {
+  for (const analysis::OpenChange::Group& group : groups) {
     changes += group.changes.size();
   }
   return changes;
 }
 
-std::string title_of(std::span<const analysis::ChangeGroup> groups) {
+std::string title_of(std::span<const analysis::OpenChange::Group> groups) {
   return groups.empty() ? "no open changes"
                         : fmt::format("{}, {}",
                                       counted(count_changes(groups), "open change"),
@@ -53,7 +52,7 @@ std::string title_of(std::span<const analysis::ChangeGroup> groups) {
 
 /// Adds lines with what changed beside the first cause, which the heading has. A terminal also has
 /// the addresses of commits.
-void add_causes(const std::vector<analysis::PossibleCause>& causes,
+void add_causes(const std::vector<analysis::OpenChange::Cause>& causes,
                 const results::CommitLink& commits,
                 Page& page) {
   const bool terminal = page.extent() == Extent::kTerminal;
@@ -73,8 +72,8 @@ void add_causes(const std::vector<analysis::PossibleCause>& causes,
 
 /// Returns the commit of a change, with its address.
 PageCell commit_cell(const analysis::OpenChange& change, const results::CommitLink& commits) {
-  for (const analysis::PossibleCause& cause : change.causes) {
-    if (cause.kind == analysis::CauseKind::kCommit) {
+  for (const analysis::OpenChange::Cause& cause : change.causes) {
+    if (cause.kind == analysis::OpenChange::Cause::Kind::kCommit) {
       return link_cell(results::short_commit(cause.after), address_of(cause, commits));
     }
   }
@@ -117,7 +116,7 @@ void add_changes(std::span<const analysis::OpenChange> changes,
   }
 }
 
-void add_group(const analysis::ChangeGroup& group,
+void add_group(const analysis::OpenChange::Group& group,
                const results::CommitLink& commits,
                std::size_t shown,
                bool decidable,
@@ -167,9 +166,10 @@ analysis::Json change_json(const analysis::OpenChange& each) {
           {"notes", std::move(notes)}};
 }
 
-analysis::Json group_json(const analysis::ChangeGroup& group, const results::CommitLink& commits) {
+analysis::Json group_json(const analysis::OpenChange::Group& group,
+                          const results::CommitLink& commits) {
   analysis::Json causes = analysis::Json::array();
-  for (const analysis::PossibleCause& cause : group.causes) {
+  for (const analysis::OpenChange::Cause& cause : group.causes) {
     const std::string address = address_of(cause, commits);
     causes.push_back(
         {{"kind", to_text(cause.kind)},
@@ -188,8 +188,8 @@ analysis::Json group_json(const analysis::ChangeGroup& group, const results::Com
 
 }  // namespace
 
-std::string cause_text(const analysis::PossibleCause& cause) {
-  const bool commit = cause.kind == analysis::CauseKind::kCommit;
+std::string cause_text(const analysis::OpenChange::Cause& cause) {
+  const bool commit = cause.kind == analysis::OpenChange::Cause::Kind::kCommit;
   const auto shown = [&](const std::string& value) {
     return value.empty() ? std::string("–") : commit ? results::short_commit(value) : value;
   };
@@ -197,14 +197,14 @@ std::string cause_text(const analysis::PossibleCause& cause) {
       "{} {} → {}", commit ? "commit" : cause.fact, shown(cause.before), shown(cause.after));
 }
 
-void write_triage(std::span<const analysis::ChangeGroup> groups,
+void write_triage(std::span<const analysis::OpenChange::Group> groups,
                   const results::CommitLink& commits,
                   OutputMode style,
                   Detail detail,
                   std::ostream& out) {
   if (style == OutputMode::kJson) {
     analysis::Json list = analysis::Json::array();
-    for (const analysis::ChangeGroup& group : groups) {
+    for (const analysis::OpenChange::Group& group : groups) {
       list.push_back(group_json(group, commits));
     }
     return write_json(analysis::Json{{"schema_version", analysis::kJsonSchemaVersion},
@@ -213,20 +213,20 @@ void write_triage(std::span<const analysis::ChangeGroup> groups,
                       out);
   }
   TextPage page(title_of(groups));
-  for (const analysis::ChangeGroup& group : groups) {
+  for (const analysis::OpenChange::Group& group : groups) {
     const std::size_t shown = detail == Detail::kAll ? group.changes.size() : kChangesShown;
     add_group(group, commits, shown, false, page);
   }
   page.write(out);
 }
 
-void write_triage_page(std::span<const analysis::ChangeGroup> groups,
+void write_triage_page(std::span<const analysis::OpenChange::Group> groups,
                        const results::CommitLink& commits,
                        bool decidable,
                        std::ostream& out) {
   HtmlPage page(title_of(groups));
   page.link("all models and runs", "/");
-  for (const analysis::ChangeGroup& group : groups) {
+  for (const analysis::OpenChange::Group& group : groups) {
     add_group(group, commits, group.changes.size(), decidable, page);
   }
   if (!decidable) {
@@ -306,20 +306,20 @@ void add_commands(const RegressionIssue& issue, MarkdownPage& page) {
 }
 
 /// Returns why a fact is suspected.
-std::string reason_for(const analysis::PossibleCause& cause,
+std::string reason_for(const analysis::OpenChange::Cause& cause,
                        const analysis::ChangeEvidence& evidence) {
   switch (cause.kind) {
-    case analysis::CauseKind::kCommit:
+    case analysis::OpenChange::Cause::Kind::kCommit:
       return fmt::format(
           "the code differs between the two runs; {} of {} series of the suite "
           "changed there",
           evidence.changed_there,
           evidence.series);
-    case analysis::CauseKind::kLibrary:
+    case analysis::OpenChange::Cause::Kind::kLibrary:
       return "the library that executes the layers is another one";
-    case analysis::CauseKind::kDriver:
+    case analysis::OpenChange::Cause::Kind::kDriver:
       return "the driver is another one";
-    case analysis::CauseKind::kMachine:
+    case analysis::OpenChange::Cause::Kind::kMachine:
       return "the machine is not as before; nothing that is measured need have changed";
   }
   return "";
@@ -338,13 +338,13 @@ void add_suspects(const RegressionIssue& issue, MarkdownPage& page) {
     return;
   }
   std::vector<PageRow> rows;
-  for (const analysis::PossibleCause& cause : first.change.causes) {
+  for (const analysis::OpenChange::Cause& cause : first.change.causes) {
     if (rows.size() == kMaxSuspects) {
       break;
     }
     rows.push_back({number_cell(std::to_string(rows.size() + 1)),
                     text_cell(std::string(to_text(cause.kind))),
-                    cause.kind == analysis::CauseKind::kCommit
+                    cause.kind == analysis::OpenChange::Cause::Kind::kCommit
                         ? link_cell(cause_text(cause), issue.commits.address(cause.after))
                         : text_cell(cause_text(cause)),
                     text_cell(reason_for(cause, first))});
@@ -367,7 +367,7 @@ void add_commits(const RegressionIssue& issue, MarkdownPage& page) {
   }
   page.heading("Commits between the two runs");
   if (issue.between) {
-    const SuspectCommits& between = *issue.between;
+    const RegressionIssue::Commits& between = *issue.between;
     page.paragraph(
         !between.problem.empty() ? "They are not known: " + between.problem
         : between.count == 0     ? "None: the older run has every commit of the newer one."
@@ -375,7 +375,7 @@ void add_commits(const RegressionIssue& issue, MarkdownPage& page) {
             ? fmt::format("The newest {} of {} commits:", between.newest.size(), between.count)
             : fmt::format("{} {}:", between.count, between.count == 1 ? "commit" : "commits"));
     std::vector<PageRow> rows;
-    for (const SuspectCommits::Commit& commit : between.newest) {
+    for (const RegressionIssue::Commits::Commit& commit : between.newest) {
       rows.push_back(
           {link_cell(results::short_commit(commit.hash), issue.commits.address(commit.hash)),
            text_cell(commit.subject)});

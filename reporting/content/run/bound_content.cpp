@@ -15,8 +15,7 @@
 #include "harness/base/timestamp.hpp"
 #include "harness/results/execution.hpp"
 #include "reporting/content/run/run_content.hpp"
-#include "reporting/document/escaped_text.hpp"
-#include "reporting/document/quantity_text.hpp"
+#include "reporting/document/texts.hpp"
 
 namespace plumb::reporting {
 namespace {
@@ -38,7 +37,7 @@ std::string sentence_of(const analysis::ModelSummary& summary) {
 }
 
 /// Makes a cell of the time of a mode, or why there is none.
-PageCell measured_cell(const analysis::ModeSummary& mode) {
+PageCell measured_cell(const analysis::ModelSummary::Mode& mode) {
   return mode.execution != nullptr && !mode.measured()
              ? number_cell(std::string(to_text(mode.execution->outcome.kind)))
              : time_cell(
@@ -60,7 +59,7 @@ void add_modes(const analysis::ModelBounds& model,
                Page& page) {
   PageTable modes{.head = head_row("mode|#bound|#predicted|#measured|#gap")};
   PageTable memory{.head = head_row("memory|#planned|#to prepare it|#resident")};
-  for (const analysis::ModeSummary& mode : summary.modes) {
+  for (const analysis::ModelSummary::Mode& mode : summary.modes) {
     modes.row() << mode.mode << mode.bound << mode.predicted << measured_cell(mode)
                 << ratio_cell(mode.gap());
     const analysis::ExecutionTime* const execution = mode.execution;
@@ -89,7 +88,7 @@ PageCell turn_cell(const analysis::ExecutionTime* execution) {
 
 /// Adds what executions of other shapes in between cost, by mode.
 void add_alternations(const analysis::ModelBounds& model, Page& page) {
-  using Turns = std::map<results::ShapeTurn, const analysis::ExecutionTime*>;
+  using Turns = std::map<results::SeriesName::Turn, const analysis::ExecutionTime*>;
   std::map<std::string, Turns> modes;
   for (const analysis::ExecutionTime& execution : model.alternations) {
     if (execution.turn) {
@@ -98,9 +97,9 @@ void add_alternations(const analysis::ModelBounds& model, Page& page) {
   }
   PageTable table{.head = head_row("among its shapes|#first|#steady|#after another shape|#change")};
   for (auto& [mode, turns] : modes) {
-    const analysis::ExecutionTime* const steady = turns[results::ShapeTurn::kSteady];
-    const analysis::ExecutionTime* const changed = turns[results::ShapeTurn::kChanged];
-    table.row() << mode << turn_cell(turns[results::ShapeTurn::kFirst]) << turn_cell(steady)
+    const analysis::ExecutionTime* const steady = turns[results::SeriesName::Turn::kSteady];
+    const analysis::ExecutionTime* const changed = turns[results::SeriesName::Turn::kChanged];
+    table.row() << mode << turn_cell(turns[results::SeriesName::Turn::kFirst]) << turn_cell(steady)
                 << turn_cell(changed)
                 << number_cell(steady != nullptr && changed != nullptr
                                    ? change_text(changed->median - steady->median)
@@ -164,7 +163,7 @@ void add_untimed(const analysis::ModelBounds& model, Page& page) {
 
 }  // namespace
 
-void add_bounds(const analysis::ModelReport& model, Timestamp now, Page& page) {
+void add_bounds(const analysis::RunReport::Model& model, Timestamp now, Page& page) {
   const analysis::ModelSummary summary = analysis::summarize(model.bounds);
   page.paragraph(sentence_of(summary));
   if (!model.note.empty()) {
@@ -214,7 +213,8 @@ struct RooflinePoint {
   }
 };
 
-RooflinePoint point_of(const analysis::ModelReport& model, const analysis::PartitionStep& step) {
+RooflinePoint point_of(const analysis::RunReport::Model& model,
+                       const analysis::PartitionStep& step) {
   RooflinePoint point{title_of(model) + ", " + analysis::name_of(model.graph, step.layers)};
   for (const model::LayerId layer : step.layers) {
     point.operations += model.graph.layers[layer].cost.flops.value;
@@ -230,7 +230,7 @@ RooflinePoint point_of(const analysis::ModelReport& model, const analysis::Parti
 
 /// Returns a model as a whole: its operations against the bytes that no execution avoids, in its
 /// time now.
-RooflinePoint whole_of(const analysis::ModelReport& model) {
+RooflinePoint whole_of(const analysis::RunReport::Model& model) {
   const std::optional<Seconds> now = measured_time(model);
   return {title_of(model) + ", the whole model",
           model.limits.operations.value,
@@ -250,7 +250,7 @@ void add_points(const analysis::RunReport& report, double peak, double bandwidth
   };
   Json models = Json::array();
   Json wholes = Json::array();
-  for (const analysis::ModelReport& model : report.models) {
+  for (const analysis::RunReport::Model& model : report.models) {
     Json points = Json::array();
     for (const analysis::PartitionStep& step : model.bounds.cover) {
       add(point_of(model, step), points);
@@ -275,9 +275,9 @@ void add_limits(const analysis::RunReport& report, Page& page) {
       "What binds the models as a whole. The ridge is where the ceilings of arithmetic and memory "
       "meet. The last columns are shares of the time of a model's steps, by what binds each.";
   std::vector<ModelParts> parts;
-  for (const analysis::BindingLimit limit : analysis::kLimits) {
+  for (const analysis::ModelLimits::Limit limit : analysis::kLimits) {
     ModelParts& part = parts.emplace_back(ModelParts{std::string(to_text(limit)), {}});
-    for (const analysis::ModelReport& model : report.models) {
+    for (const analysis::RunReport::Model& model : report.models) {
       part.shares.emplace_back(model.limits.share(limit));
     }
     table.head << number_cell(part.name);
@@ -288,13 +288,13 @@ void add_limits(const analysis::RunReport& report, Page& page) {
             parts,
             page);
   const auto decimal = [](double value) { return fmt::format("{:.1f}", value); };
-  for (const analysis::ModelReport& model : report.models) {
+  for (const analysis::RunReport::Model& model : report.models) {
     const analysis::ModelLimits& limits = model.limits;
     PageRow& row = table.row();
     row << title_of(model) << (limits.limit ? to_text(*limits.limit) : "–")
         << count_cell(limits.operations.value) << bytes_cell(limits.compulsory)
         << quantity_cell(limits.intensity, decimal) << quantity_cell(limits.ridge, decimal);
-    for (const analysis::BindingLimit limit : analysis::kLimits) {
+    for (const analysis::ModelLimits::Limit limit : analysis::kLimits) {
       row << share_cell(limits.share(limit));
     }
   }

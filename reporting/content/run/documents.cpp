@@ -9,19 +9,18 @@
 #include <utility>
 #include <vector>
 
+#include "harness/analysis/report/reports.hpp"
 #include "harness/analysis/report/run_json.hpp"
-#include "harness/analysis/report/run_report.hpp"
 #include "harness/results/labels/run_labels.hpp"
 #include "reporting/content/run/json_documents.hpp"
-#include "reporting/document/escaped_text.hpp"
 #include "reporting/document/page.hpp"
-#include "reporting/document/quantity_text.hpp"
+#include "reporting/document/texts.hpp"
 
 namespace plumb::reporting {
 namespace {
 
 /// Returns the number of layers, and how many of them an execution has left to do.
-std::string layers_text(const model::GraphTotals& sums) {
+std::string layers_text(const model::Graph::Totals& sums) {
   std::string text = fmt::format("{} layers", sums.layers);
   if (sums.folded_layers > 0) {
     text +=
@@ -51,7 +50,7 @@ void write_model(const model::Graph& graph, OutputMode style, std::ostream& out)
   if (style == OutputMode::kJson) {
     return write_json(model_document(graph), out);
   }
-  const model::GraphTotals sums = model::totals(graph);
+  const model::Graph::Totals sums = model::totals(graph);
   out << fmt::format("{}  opset {}  {}, {} unique  {}{}MACs  {} parameters ({})\n",
                      sanitize_utf8(graph.name),
                      graph.opset,
@@ -237,13 +236,13 @@ void write_layer(const model::LayerKey& key,
   }
 }
 
-void write_baselines(std::span<const analysis::BaselineEntry> entries,
+void write_baselines(std::span<const analysis::RunReport::Baseline> entries,
                      OutputMode style,
                      std::ostream& out) {
   if (style == OutputMode::kText) {
     AlignedTable table(
         {{"baseline"}, {"run"}, {"suite"}, {"stack"}, {"accepted"}, {"by"}, {"reason"}});
-    for (const analysis::BaselineEntry& entry : entries) {
+    for (const analysis::RunReport::Baseline& entry : entries) {
       table.add({entry.name + (entry.current ? "" : " (before)"),
                  entry.run.id,
                  entry.run.suite,
@@ -256,7 +255,7 @@ void write_baselines(std::span<const analysis::BaselineEntry> entries,
     return;
   }
   analysis::Json rows = analysis::Json::array();
-  for (const analysis::BaselineEntry& entry : entries) {
+  for (const analysis::RunReport::Baseline& entry : entries) {
     rows.push_back(
         {{"name", entry.name},
          {"run", entry.run.id},
@@ -292,22 +291,22 @@ std::string time_or_dash(const std::optional<Seconds>& time) {
 }  // namespace
 
 std::string score_text(const results::ScenarioResult& load) {
-  const std::optional<results::LoadScore> score = results::compute_score(load);
+  const std::optional<results::ScenarioResult::Score> score = results::compute_score(load);
   if (!score || !score->value) {
     return "–";
   }
   const loadgen::EffectiveLoad& effective = load.result->load;
   switch (effective.scenario) {
-    case loadgen::LoadScenario::kSingleStream:
-    case loadgen::LoadScenario::kMultiStream:
+    case loadgen::RequestedLoad::Scenario::kSingleStream:
+    case loadgen::RequestedLoad::Scenario::kMultiStream:
       return fmt::format(
           "{:g} % ≤ {}", effective.rule.percentile, time_text(Seconds(*score->value)));
-    case loadgen::LoadScenario::kServer:
+    case loadgen::RequestedLoad::Scenario::kServer:
       return fmt::format("{:.4g} queries/s ({:g} % ≤ {})",
                          *score->value,
                          effective.rule.percentile,
                          time_or_dash(effective.latency_limit));
-    case loadgen::LoadScenario::kOffline:
+    case loadgen::RequestedLoad::Scenario::kOffline:
       return fmt::format("{:.4g} samples/s", *score->value);
   }
   return "–";
@@ -315,12 +314,12 @@ std::string score_text(const results::ScenarioResult& load) {
 
 std::string verdict_text(const results::ScenarioResult& load) {
   switch (judge_load(load)) {
-    case results::LoadVerdict::kValid:
+    case results::ScenarioResult::Verdict::kValid:
       return "VALID";
-    case results::LoadVerdict::kFailed:
-    case results::LoadVerdict::kInconclusive:
+    case results::ScenarioResult::Verdict::kFailed:
+    case results::ScenarioResult::Verdict::kInconclusive:
       return "INVALID";
-    case results::LoadVerdict::kNotExecuted:
+    case results::ScenarioResult::Verdict::kNotExecuted:
       return std::string(to_text(load.outcome.kind));
   }
   return "–";

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "harness/analysis/report/run_report.hpp"
+#include "harness/analysis/report/reports.hpp"
 #include "harness/model/graph/graph.hpp"
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/results/exclusion.hpp"
@@ -56,7 +56,7 @@ void write_layer(const model::LayerKey& key,
                  std::ostream& out);
 
 /// Writes the output of `plumb baseline list`.
-void write_baselines(std::span<const analysis::BaselineEntry> entries,
+void write_baselines(std::span<const analysis::RunReport::Baseline> entries,
                      OutputMode style,
                      std::ostream& out);
 

@@ -11,9 +11,8 @@
 #include <vector>
 
 #include "harness/analysis/report/run_json.hpp"
-#include "reporting/document/escaped_text.hpp"
 #include "reporting/document/page.hpp"
-#include "reporting/document/quantity_text.hpp"
+#include "reporting/document/texts.hpp"
 
 namespace plumb::reporting {
 namespace {
@@ -37,7 +36,7 @@ std::string percent_text(Seconds part, Seconds whole) {
 }
 
 void write_head(const analysis::TraceReport& report, std::ostream& out) {
-  const analysis::MatchedTrace& matched = report.matched;
+  const analysis::TraceReport::Matched& matched = report.matched;
   out << sanitize_utf8(report.model);
   if (!report.mode.empty()) {
     out << sanitize_utf8(fmt::format(", mode {}, on {}", report.mode, report.stack));
@@ -71,7 +70,7 @@ void write_head(const analysis::TraceReport& report, std::ostream& out) {
 
 /// Adds a finding to the table, and the places that it adds up.
 void add_finding(const analysis::TraceReport& report,
-                 const analysis::TraceFinding& finding,
+                 const analysis::TraceReport::Finding& finding,
                  const std::string& name,
                  Detail detail,
                  AlignedTable& table) {
@@ -80,13 +79,13 @@ void add_finding(const analysis::TraceReport& report,
     evidence = evidence.substr(0, kLongestEvidence) + "…";
   }
   // Of the mean execution, while shares are of the median one.
-  const bool of_mean = finding.kind == analysis::TraceFinding::Kind::kRecompilation;
+  const bool of_mean = finding.kind == analysis::TraceReport::Finding::Kind::kRecompilation;
   table.add({name,
              time_text(finding.time),
              of_mean ? "–" : percent_text(finding.time, report.matched.span()),
              layer_names(report.graph, finding.layers, kNamedLayers),
              std::move(evidence)});
-  for (const analysis::TraceFinding& place : finding.places) {
+  for (const analysis::TraceReport::Finding& place : finding.places) {
     if (detail == Detail::kAll) {
       add_finding(report, place, "  place", detail, table);
     }
@@ -97,9 +96,9 @@ void write_trace_findings(const analysis::TraceReport& report, std::ostream& out
   AlignedTable table({{"finding"}, {"time", true}, {"share", true}, {"layers"}, {"evidence"}});
   std::size_t shown = 0;
   std::size_t hidden = 0;
-  for (const analysis::TraceFinding& finding : report.findings) {
+  for (const analysis::TraceReport::Finding& finding : report.findings) {
     const bool fault = is_loss(finding.kind) && !finding.minor;
-    const bool precision = finding.kind == analysis::TraceFinding::Kind::kLowerPrecision;
+    const bool precision = finding.kind == analysis::TraceReport::Finding::Kind::kLowerPrecision;
     if (detail == Detail::kShort && ((!fault && !precision) || shown == kShownFindings)) {
       ++hidden;
       continue;
@@ -120,7 +119,7 @@ void write_trace_findings(const analysis::TraceReport& report, std::ostream& out
 
 void write_calls(const analysis::TraceReport& report, std::ostream& out) {
   AlignedTable table({{"executed"}, {"time", true}, {"implementation"}, {"expected"}});
-  for (const analysis::MatchedCall& call : report.matched.calls) {
+  for (const analysis::TraceReport::Matched::Call& call : report.matched.calls) {
     table.add({call.call.name.empty() ? call.call.operation
                                       : fmt::format("{} {}", call.call.operation, call.call.name),
                time_text(call.call.duration),
@@ -136,7 +135,7 @@ void write_calls(const analysis::TraceReport& report, std::ostream& out) {
 
 void write_trace_difference(const analysis::TraceReport& before,
                             const analysis::TraceReport& after,
-                            const analysis::TraceDifference& difference,
+                            const analysis::TraceReport::Difference& difference,
                             OutputMode style,
                             std::ostream& out,
                             Detail detail) {
@@ -160,7 +159,7 @@ void write_trace_difference(const analysis::TraceReport& before,
                       {"difference", true}});
   Seconds others{};
   std::size_t shown = 0;
-  for (const analysis::TraceDifference::Layer& each : difference.layers) {
+  for (const analysis::TraceReport::Difference::Layer& each : difference.layers) {
     if (detail == Detail::kShort && shown == kShownFindings) {
       others += each.change();
       continue;
@@ -181,13 +180,14 @@ void write_trace_difference(const analysis::TraceReport& before,
                "",
                change_text(others)});
   }
-  const auto add_rest = [&](const char* name, Seconds analysis::TraceDifference::Rest::*part) {
+  const auto add_rest = [&](const char* name,
+                            Seconds analysis::TraceReport::Difference::Rest::*part) {
     const Seconds one = difference.rest_before.*part;
     const Seconds other = difference.rest_after.*part;
     table.add({name, time_text(one), time_text(other), "", "", change_text(other - one)});
   };
-  add_rest("gaps", &analysis::TraceDifference::Rest::gaps);
-  add_rest("not matched", &analysis::TraceDifference::Rest::unmatched);
+  add_rest("gaps", &analysis::TraceReport::Difference::Rest::gaps);
+  add_rest("not matched", &analysis::TraceReport::Difference::Rest::unmatched);
   table.write(out);
 }
 
@@ -220,7 +220,7 @@ Json summary_json(const measure::SampleSummary& summary) {
 
 Json alternation_document(const analysis::AlternationReport& report) {
   Json shapes = Json::array();
-  for (const analysis::ShapeLatencies& shape : report.shapes) {
+  for (const analysis::AlternationReport::Shape& shape : report.shapes) {
     const std::optional<measure::MeasuredTime> change = shape.change();
     shapes.push_back(
         {{"shape", shape.shape},
@@ -261,7 +261,7 @@ void write_alternation(const analysis::AlternationReport& report,
       << '\n'
       << fmt::format("  {} executions, shapes {}; {}\n{}\n",
                      report.executions,
-                     report.order == analysis::AlternationOrder::kDrawn
+                     report.order == analysis::AlternationReport::Order::kDrawn
                          ? fmt::format("drawn from seed {}", report.seed)
                          : std::string("in turn"),
                      report.one_program
@@ -275,7 +275,7 @@ void write_alternation(const analysis::AlternationReport& report,
                       {"after another shape", true},
                       {"change", true},
                       {"95 %", true}});
-  for (const analysis::ShapeLatencies& shape : report.shapes) {
+  for (const analysis::AlternationReport::Shape& shape : report.shapes) {
     const std::optional<measure::MeasuredTime> change = shape.change();
     table.add({shape.shape,
                time_text(shape.first),

@@ -20,7 +20,7 @@ void write_trace(const analysis::TraceReport& report,
 /// in JSON all of them.
 void write_trace_difference(const analysis::TraceReport& before,
                             const analysis::TraceReport& after,
-                            const analysis::TraceDifference& difference,
+                            const analysis::TraceReport::Difference& difference,
                             OutputMode style,
                             std::ostream& out,
                             Detail detail);

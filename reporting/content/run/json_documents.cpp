@@ -89,7 +89,7 @@ analysis::Json model_list_document(std::span<const ModelListing> models) {
 }
 
 analysis::Json model_document(const model::Graph& graph) {
-  const model::GraphTotals sums = model::totals(graph);
+  const model::Graph::Totals sums = model::totals(graph);
   analysis::Json result = analysis::new_document();
   result["name"] = graph.name;
   result["opset"] = graph.opset;

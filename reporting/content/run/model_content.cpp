@@ -10,9 +10,8 @@
 #include "harness/analysis/limits/batch_curve.hpp"
 #include "harness/base/units.hpp"
 #include "reporting/content/run/run_content.hpp"
-#include "reporting/content/samples/profile_content.hpp"
-#include "reporting/document/escaped_text.hpp"
-#include "reporting/document/quantity_text.hpp"
+#include "reporting/content/samples/profile_files.hpp"
+#include "reporting/document/texts.hpp"
 
 namespace plumb::reporting {
 namespace {
@@ -33,7 +32,7 @@ ExecutionTexts execution_texts(const std::vector<results::StoredMeasurement>& ro
   return texts;
 }
 
-void add_flame_graph(const analysis::ModelReport& model, Page& page) {
+void add_flame_graph(const analysis::RunReport::Model& model, Page& page) {
   nlohmann::ordered_json frames = nlohmann::ordered_json::array();
   for (const ProfileFrame& frame : list_visible_frames(*model.profile)) {
     frames.push_back(
@@ -59,7 +58,7 @@ void add_listing(const ListingContent& listing, Page& page) {
 }
 
 /// Adds where inside a model's layers its time goes: in a comment, the hottest function.
-void add_profile(const analysis::ModelReport& model, Page& page) {
+void add_profile(const analysis::RunReport::Model& model, Page& page) {
   constexpr std::size_t kInstructions = 20;  // in a comment
   if (!model.profile) {
     return;
@@ -84,7 +83,7 @@ void add_profile(const analysis::ModelReport& model, Page& page) {
   page.paragraph(
       "Instructions with their share of the samples of the function, and what lies around them. "
       "\"…\" stands for instructions that are left out.");
-  for (const results::CodeListing& each : profile.listings) {
+  for (const results::NamedProfile::Listing& each : profile.listings) {
     const ListingContent listing = describe_listing(analysis::list_shares(profile, each));
     page.begin_fold(listing.title, false);
     add_listing(listing, page);
@@ -93,7 +92,7 @@ void add_profile(const analysis::ModelReport& model, Page& page) {
 }
 
 /// Returns the steps that cost something, the slowest first.
-std::vector<const PartitionStep*> slowest_steps(const analysis::ModelReport& model) {
+std::vector<const PartitionStep*> slowest_steps(const analysis::RunReport::Model& model) {
   std::vector<const PartitionStep*> steps;
   for (const PartitionStep& step : model.bounds.cover) {
     if (!is_free(model, step)) {
@@ -107,11 +106,13 @@ std::vector<const PartitionStep*> slowest_steps(const analysis::ModelReport& mod
 }
 
 /// Adds the steps of the fused library bound, slowest first: all of them on a page, else the first.
-void add_layers(const analysis::ModelReport& model, const ExecutionTexts& executions, Page& page) {
+void add_layers(const analysis::RunReport::Model& model,
+                const ExecutionTexts& executions,
+                Page& page) {
   constexpr std::size_t kMost = 5;
   const bool all = page.extent() == Extent::kPage;
-  std::map<std::string_view, const analysis::StepLimit*> limits;
-  for (const analysis::StepLimit& limit : model.limits.steps) {
+  std::map<std::string_view, const analysis::ModelLimits::Step*> limits;
+  for (const analysis::ModelLimits::Step& limit : model.limits.steps) {
     limits[limit.key.text] = &limit;
   }
   std::vector<const PartitionStep*> steps = slowest_steps(model);
@@ -126,10 +127,10 @@ void add_layers(const analysis::ModelReport& model, const ExecutionTexts& execut
                        "#padded|+critical|variant|key"),
       .caption = "Steps of the fused library bound, slowest first",
       .filter = "filter layers of " + title_of(model)};
-  const bool on_gpu = std::any_of(
-      model.limits.steps.begin(), model.limits.steps.end(), [](const analysis::StepLimit& step) {
-        return step.waves.has_value();
-      });
+  const bool on_gpu =
+      std::any_of(model.limits.steps.begin(),
+                  model.limits.steps.end(),
+                  [](const analysis::ModelLimits::Step& step) { return step.waves.has_value(); });
   if (on_gpu) {
     table.head << number_cell("idle in last wave");
   }
@@ -142,8 +143,8 @@ void add_layers(const analysis::ModelReport& model, const ExecutionTexts& execut
       macs = saturating_sum(macs, model.graph.layers[layer].cost.macs);
     }
     const auto limit = limits.find(step->key.text);
-    const analysis::StepLimit none{};
-    const analysis::StepLimit& of_step = limit == limits.end() ? none : *limit->second;
+    const analysis::ModelLimits::Step none{};
+    const analysis::ModelLimits::Step& of_step = limit == limits.end() ? none : *limit->second;
     std::optional<Seconds> time;
     std::optional<double> half;
     std::optional<double> samples;
@@ -186,7 +187,7 @@ void add_models(const analysis::RunReport& report, Question question, Page& page
     page.heading("Model by model");
   }
   const ExecutionTexts executions = execution_texts(report.rows);
-  for (const analysis::ModelReport& model : report.models) {
+  for (const analysis::RunReport::Model& model : report.models) {
     page.begin_fold(
         fmt::format("{} — {} layers measured", title_of(model), completeness_text(model)),
         &model == &report.models.front() && extent == Extent::kPage);

@@ -13,7 +13,7 @@
 #include "harness/loadgen/mlperf/mlperf_log.hpp"
 #include "reporting/content/run/documents.hpp"
 #include "reporting/content/run/run_content.hpp"
-#include "reporting/document/quantity_text.hpp"
+#include "reporting/document/texts.hpp"
 
 namespace plumb::reporting {
 namespace {
@@ -38,7 +38,7 @@ constexpr std::array<Glance, 7> kGlances{{
     {"measured end to end", std::nullopt, "plain"},
 }};
 
-std::optional<Seconds> time_of(const analysis::ModelReport& model, const Glance& glance) {
+std::optional<Seconds> time_of(const analysis::RunReport::Model& model, const Glance& glance) {
   return glance.kind ? complete_time(model.bounds, *glance.kind, glance.mode)
                      : measured_time(model);
 }
@@ -56,7 +56,7 @@ Json series_json(const std::string& label, const Values& values, std::string (*t
 
 Json titles_of(const analysis::RunReport& report) {
   Json titles = Json::array();
-  for (const analysis::ModelReport& model : report.models) {
+  for (const analysis::RunReport::Model& model : report.models) {
     titles.push_back(title_of(model));
   }
   return titles;
@@ -102,7 +102,7 @@ void add_glances(const analysis::RunReport& report, Page& page) {
     table.head << number_cell(glance.name);
   }
   table.head << number_cell("÷ hardware");
-  for (const analysis::ModelReport& model : report.models) {
+  for (const analysis::RunReport::Model& model : report.models) {
     PageRow& row = table.row() << title_of(model) << completeness_text(model);
     for (const Glance& glance : kGlances) {
       const analysis::Bound* const bound =
@@ -127,10 +127,10 @@ void add_scenarios(const analysis::RunReport& report, Page& page) {
   table.caption =
       "Latencies of queries. An INVALID load misses a duration, count, latency or confidence. Its "
       "findings show which, and by how much.";
-  for (const analysis::ModelReport& model : report.models) {
+  for (const analysis::RunReport::Model& model : report.models) {
     for (const results::ScenarioResult& load : model.bounds.loads) {
       std::vector<std::string> buckets;
-      for (const loadgen::BucketUse& use : load.buckets) {
+      for (const loadgen::BatchExecutor::BucketUse& use : load.buckets) {
         buckets.push_back(fmt::format("{} of {}", use.batches, use.bucket));
       }
       std::optional<double> queries;
@@ -154,7 +154,7 @@ void add_scenarios(const analysis::RunReport& report, Page& page) {
 
 /// Returns the share of each model's partition that each operator takes, the largest first. The
 /// last one is all operators beyond kMostOperators. A fused step counts as its first operator.
-std::vector<ModelParts> operator_parts(const std::vector<analysis::ModelReport>& models) {
+std::vector<ModelParts> operator_parts(const std::vector<analysis::RunReport::Model>& models) {
   constexpr std::size_t kMostOperators = 9;
   std::map<std::string, std::vector<double>> operators;
   std::vector<double> totals(models.size());

@@ -13,7 +13,7 @@
 #include "harness/results/series/series_name.hpp"
 #include "reporting/content/run/documents.hpp"
 #include "reporting/content/run/json_documents.hpp"
-#include "reporting/document/escaped_text.hpp"
+#include "reporting/document/texts.hpp"
 
 namespace plumb::reporting {
 namespace {
@@ -97,7 +97,7 @@ std::string excluded_element(const Context& context,
                                                   otherwise)));
 }
 
-std::string test_case(const analysis::ModelReport& model,
+std::string test_case(const analysis::RunReport::Model& model,
                       const analysis::PartitionStep& step,
                       const Context& context,
                       Counts& counts) {
@@ -146,11 +146,11 @@ std::string test_case(const analysis::ModelReport& model,
 
 /// Returns a scenario as a test case. Invalid is a failure. Not executed is an error, or skipped if
 /// it was refused.
-std::string load_case(const analysis::ModelReport& model,
+std::string load_case(const analysis::RunReport::Model& model,
                       const results::ScenarioResult& load,
                       const Context& context,
                       Counts& counts) {
-  const results::LoadVerdict verdict = judge_load(load);
+  const results::ScenarioResult::Verdict verdict = judge_load(load);
   ++counts.tests;
   const std::string head = fmt::format(
       "    <testcase classname=\"{}\" name=\"{}\" time=\"{:.9f}\">\n      <properties><property "
@@ -160,22 +160,22 @@ std::string load_case(const analysis::ModelReport& model,
       load.wall.count(),
       escape_xml(score_text(load)));
   const std::string why =
-      verdict == results::LoadVerdict::kValid
+      verdict == results::ScenarioResult::Verdict::kValid
           ? std::string()
           : fmt::format("{}: {}", verdict_text(load), fmt::join(results::list_reasons(load), "; "));
   const std::string series = results::model_series(analysis::subject_of(model.bounds.instance),
-                                                   results::SeriesKind::kLoad,
+                                                   results::SeriesName::Kind::kLoad,
                                                    load.mode,
                                                    load.scenario);
   if (const std::string excluded = excluded_element(context, series, why); !excluded.empty()) {
     ++counts.skipped;
     return fmt::format("{}      {}\n    </testcase>\n", head, excluded);
   }
-  if (verdict == results::LoadVerdict::kValid) {
+  if (verdict == results::ScenarioResult::Verdict::kValid) {
     return head + "    </testcase>\n";
   }
   std::string_view element = "failure";
-  if (verdict == results::LoadVerdict::kNotExecuted) {
+  if (verdict == results::ScenarioResult::Verdict::kNotExecuted) {
     const bool refused = load.outcome.kind == results::Outcome::Kind::kUnsupported;
     element = refused ? "skipped" : "error";
     ++(refused ? counts.skipped : counts.errors);
@@ -258,7 +258,7 @@ void write_junit_report(const analysis::RunReport& report, std::ostream& out) {
   const Context context = context_of(report);
   out << fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"{}\">\n",
                      escape_xml(report.run.header.suite));
-  for (const analysis::ModelReport& model : report.models) {
+  for (const analysis::RunReport::Model& model : report.models) {
     Counts counts;
     std::string cases;
     for (const analysis::PartitionStep& step : model.bounds.cover) {
@@ -333,7 +333,7 @@ void write_csv_report(const analysis::RunReport& report, std::ostream& out) {
                   "low_seconds",
                   "high_seconds"});
   const analysis::ResultSet results(report.rows, report.calibration);
-  for (const analysis::ModelReport& model : report.models) {
+  for (const analysis::RunReport::Model& model : report.models) {
     const analysis::ModelInstance& instance = model.bounds.instance;
     for (const model::Layer& layer : model.graph.layers) {
       if (layer.role == model::Layer::Role::kCompute) {

@@ -5,7 +5,7 @@
 #include <iosfwd>
 #include <span>
 
-#include "harness/analysis/report/run_report.hpp"
+#include "harness/analysis/report/reports.hpp"
 #include "reporting/formats/output_format.hpp"
 
 namespace plumb::reporting {

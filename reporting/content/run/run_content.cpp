@@ -10,14 +10,13 @@
 #include <utility>
 
 #include "harness/analysis/bounds/bounds.hpp"
-#include "harness/analysis/report/run_report.hpp"
+#include "harness/analysis/report/reports.hpp"
 #include "harness/results/labels/run_labels.hpp"
 #include "reporting/content/run/documents.hpp"
 #include "reporting/content/run/json_documents.hpp"
 #include "reporting/content/run/report.hpp"
-#include "reporting/document/quantity_text.hpp"
-#include "reporting/formats/html_page.hpp"
-#include "reporting/formats/text_page.hpp"
+#include "reporting/document/texts.hpp"
+#include "reporting/formats/pages.hpp"
 
 namespace plumb::reporting {
 namespace {
@@ -51,7 +50,7 @@ void add_facts(const analysis::RunReport& report, Page& page) {
   page.table(table);
 }
 
-bool is_complete(const analysis::ModelReport& model) {
+bool is_complete(const analysis::RunReport::Model& model) {
   const std::vector<analysis::Bound>& bounds = model.bounds.bounds;
   return model.bounds.measured_layers == model.bounds.total_layers &&
          std::all_of(bounds.begin(), bounds.end(), [](const auto& each) { return each.complete; });
@@ -74,12 +73,12 @@ void add_verdict(const analysis::RunReport& report, Page& page) {
                   report.run.rows_ok,
                   report.run.rows_reused,
                   report.run.rows_failed),
-      finished && complete == models ? Tone::kGood : Tone::kWarning);
+      finished && complete == models ? PageCell::Tone::kGood : PageCell::Tone::kWarning);
   std::vector<std::string> notes;
   if (!analysis::is_point_of_history(report.run.header)) {
     notes.push_back("This run " + analysis::why_no_history(report.run.header));
   }
-  const auto note = [&](bool (*is)(const analysis::ModelReport&), const char* text) {
+  const auto note = [&](bool (*is)(const analysis::RunReport::Model&), const char* text) {
     const auto count = std::count_if(report.models.begin(), report.models.end(), is);
     if (count > 0 && page.extent() == Extent::kTerminal) {  // elsewhere they are listed
       notes.push_back(fmt::format("{} of {}: {}", count, counted(models, "model"), text));
@@ -88,7 +87,7 @@ void add_verdict(const analysis::RunReport& report, Page& page) {
   note([](const auto& model) { return !model.bounds.disturbances.empty(); },
        "disturbed or unstable; run again when the host is quiet");
   note([](const auto& model) { return !model.bounds.findings.empty(); }, "findings");
-  for (const analysis::ModelReport& model : report.models) {
+  for (const analysis::RunReport::Model& model : report.models) {
     if (page.extent() == Extent::kPage) {  // elsewhere they stand by model alone
       for (const std::string& finding : analysis::all_findings(model.bounds)) {
         notes.push_back(title_of(model) + ": " + finding);
@@ -184,7 +183,7 @@ void add_answer(const analysis::RunReport& report, Question question, Page& page
 /// Returns the age of the oldest row that a bound rests on; a dash: there is none.
 std::string oldest_row_text(const analysis::RunReport& report) {
   std::optional<Timestamp> oldest;
-  for (const analysis::ModelReport& model : report.models) {
+  for (const analysis::RunReport::Model& model : report.models) {
     for (const analysis::Bound& bound : model.bounds.bounds) {
       oldest =
           bound.oldest_row && (!oldest || *bound.oldest_row < *oldest) ? bound.oldest_row : oldest;
@@ -279,7 +278,7 @@ std::vector<std::string> first_texts(std::vector<std::string> texts, std::size_t
   return texts;
 }
 
-std::string title_of(const analysis::ModelReport& model) {
+std::string title_of(const analysis::RunReport::Model& model) {
   return to_text(model.bounds.instance, ", ");
 }
 
@@ -287,20 +286,20 @@ std::string name_of(const model::Layer& layer) {
   return layer.name.empty() ? layer.onnx_op : layer.name;
 }
 
-const model::Layer& first_layer(const analysis::ModelReport& model,
+const model::Layer& first_layer(const analysis::RunReport::Model& model,
                                 const analysis::PartitionStep& step) {
   return model.graph.layers.at(step.layers.front());
 }
 
-bool is_free(const analysis::ModelReport& model, const analysis::PartitionStep& step) {
+bool is_free(const analysis::RunReport::Model& model, const analysis::PartitionStep& step) {
   return first_layer(model, step).role != model::Layer::Role::kCompute && step.rewrite.empty();
 }
 
-std::string completeness_text(const analysis::ModelReport& model) {
+std::string completeness_text(const analysis::RunReport::Model& model) {
   return fmt::format("{} of {}", model.bounds.measured_layers, model.bounds.total_layers);
 }
 
-std::optional<Seconds> measured_time(const analysis::ModelReport& model) {
+std::optional<Seconds> measured_time(const analysis::RunReport::Model& model) {
   return analysis::summarize(model.bounds).modes.front().measured();
 }
 

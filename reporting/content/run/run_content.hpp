@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/analysis/report/run_report.hpp"
+#include "harness/analysis/report/reports.hpp"
 #include "reporting/document/page.hpp"
 
 namespace plumb::reporting {
@@ -23,11 +23,11 @@ enum class Question { kBounds, kWhatIfs, kBoth };
 /// Adds what is known of each model by itself.
 void add_models(const analysis::RunReport& report, Question question, Page& page);
 /// Adds a model's bounds, estimates and times by mode, and what makes them less certain.
-void add_bounds(const analysis::ModelReport& model, Timestamp now, Page& page);
+void add_bounds(const analysis::RunReport::Model& model, Timestamp now, Page& page);
 /// Adds drawings of a model against time: its critical path, its schedule, its trace.
-void add_timelines(const analysis::ModelReport& model, Page& page);
+void add_timelines(const analysis::RunReport::Model& model, Page& page);
 /// Adds the way from a model's time now to its bound, and what changes of its mode bring.
-void add_what_ifs(const analysis::ModelReport& model, Page& page);
+void add_what_ifs(const analysis::RunReport::Model& model, Page& page);
 /// Adds the layers that the suite lists by themselves, and the cliffs between them.
 void add_single_layers(const analysis::RunReport& report, Page& page);
 
@@ -65,15 +65,16 @@ void add_texts(std::vector<std::string> texts, Page& page);
 /// Returns the first texts, then "and 37 more".
 [[nodiscard]] std::vector<std::string> first_texts(std::vector<std::string> texts,
                                                    std::size_t most);
-[[nodiscard]] std::string title_of(const analysis::ModelReport& model);
+[[nodiscard]] std::string title_of(const analysis::RunReport::Model& model);
 [[nodiscard]] std::string name_of(const model::Layer& layer);
-[[nodiscard]] const model::Layer& first_layer(const analysis::ModelReport& model,
+[[nodiscard]] const model::Layer& first_layer(const analysis::RunReport::Model& model,
                                               const analysis::PartitionStep& step);
 /// Returns whether a step costs nothing: a view, or what acts on weights alone.
-[[nodiscard]] bool is_free(const analysis::ModelReport& model, const analysis::PartitionStep& step);
+[[nodiscard]] bool is_free(const analysis::RunReport::Model& model,
+                           const analysis::PartitionStep& step);
 /// Returns how many layers of a model have a time: "10 of 12".
-[[nodiscard]] std::string completeness_text(const analysis::ModelReport& model);
+[[nodiscard]] std::string completeness_text(const analysis::RunReport::Model& model);
 /// Returns the time end to end in mode plain.
-[[nodiscard]] std::optional<Seconds> measured_time(const analysis::ModelReport& model);
+[[nodiscard]] std::optional<Seconds> measured_time(const analysis::RunReport::Model& model);
 
 }  // namespace plumb::reporting

@@ -11,7 +11,7 @@
 #include "harness/analysis/coschedule/co_schedule.hpp"
 #include "harness/analysis/report/run_json.hpp"
 #include "reporting/content/run/run_content.hpp"
-#include "reporting/document/quantity_text.hpp"
+#include "reporting/document/texts.hpp"
 
 namespace plumb::reporting {
 namespace {
@@ -33,9 +33,9 @@ Json make_box(std::size_t lane,
           {"lines", std::move(lines)}};
 }
 
-Json step_box(const analysis::ModelReport& model,
+Json step_box(const analysis::RunReport::Model& model,
               const PartitionStep& step,
-              const analysis::UnlimitedSchedule::Place& place) {
+              const analysis::CoSchedule::Unlimited::Place& place) {
   const bool missing = !step.time && !is_free(model, step);
   const std::string spent = step.time ? time_text(step.time->time.median)
                                       : std::string(missing ? "not measured" : "no work");
@@ -52,10 +52,10 @@ Json step_box(const analysis::ModelReport& model,
   return box;
 }
 
-void add_critical_path(const analysis::ModelReport& model, Page& page) {
+void add_critical_path(const analysis::RunReport::Model& model, Page& page) {
   const std::vector<PartitionStep>& steps = model.bounds.cover;
   const std::vector<std::vector<std::size_t>> needs = analysis::step_needs(model.graph, steps);
-  const analysis::UnlimitedSchedule schedule = analysis::schedule_without_limits(steps, needs);
+  const analysis::CoSchedule::Unlimited schedule = analysis::schedule_without_limits(steps, needs);
   Json boxes = Json::array();
   Json links = Json::array();
   for (std::size_t step = 0; step < steps.size(); ++step) {
@@ -89,7 +89,7 @@ void add_critical_path(const analysis::ModelReport& model, Page& page) {
 }
 
 /// Adds Rammer's schedule: a lane for each processor, and on it the parts of steps.
-void add_schedule(const analysis::ModelReport& model, Page& page) {
+void add_schedule(const analysis::RunReport::Model& model, Page& page) {
   constexpr std::size_t kMaxProcessors = 64;
   constexpr std::size_t kMaxParts = 20000;
   const auto found = std::find_if(
@@ -212,7 +212,7 @@ void add_trace_tables(const Json& trace, Page& page) {
 }
 
 /// Adds what a runtime executed against what the model needs, if the run keeps a trace.
-void add_trace(const analysis::ModelReport& model, Page& page) {
+void add_trace(const analysis::RunReport::Model& model, Page& page) {
   constexpr std::size_t kMaxCalls = 20000;
   const Json trace = model.trace.empty() ? Json() : Json::parse(model.trace);
   if (trace.is_null() || trace.at("calls").empty() || trace.at("calls").size() > kMaxCalls) {
@@ -247,7 +247,7 @@ void add_trace(const analysis::ModelReport& model, Page& page) {
 
 }  // namespace
 
-void add_timelines(const analysis::ModelReport& model, Page& page) {
+void add_timelines(const analysis::RunReport::Model& model, Page& page) {
   add_critical_path(model, page);
   add_schedule(model, page);
   add_trace(model, page);

@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "reporting/content/run/json_documents.hpp"
-#include "reporting/document/escaped_text.hpp"
 #include "reporting/document/page.hpp"
-#include "reporting/document/quantity_text.hpp"
+#include "reporting/document/texts.hpp"
 
 namespace plumb::reporting {
 namespace {
@@ -41,7 +40,7 @@ std::string title_of(const analysis::ModelInstance& instance) {
   return sanitize_utf8(to_text(instance, ", "));
 }
 
-Json memory_json(const model::GraphMemory& memory) {
+Json memory_json(const model::Graph::Memory& memory) {
   return {{"inputs_bytes", memory.inputs.value},
           {"constants_bytes", memory.constants.value},
           {"results_bytes", memory.peak.value},
@@ -76,7 +75,7 @@ void write_last_batches(const std::vector<analysis::LastBatch>& batches,
 }
 
 void write_packings(const std::vector<analysis::Packing>& packings,
-                    const analysis::GraphCounts& graphs,
+                    const analysis::Packing::GraphCounts& graphs,
                     OutputMode style,
                     std::ostream& out) {
   if (style == OutputMode::kJson) {
@@ -170,7 +169,7 @@ void write_checkpoints(const std::vector<CheckpointFront>& fronts,
                         {"step", true},
                         {"more", true},
                         {"layers twice", true}});
-    for (const analysis::PricedCheckpoints& plan : front.plans) {
+    for (const analysis::MeasuredStep::Checkpoints& plan : front.plans) {
       const Seconds step = front.step + plan.recomputation;
       model["plans"].push_back({{"repeated_layers", plan.repeated},
                                 {"memory", memory_json(plan.memory)},
@@ -192,9 +191,7 @@ void write_checkpoints(const std::vector<CheckpointFront>& fronts,
   }
 }
 
-void write_exchanges(const std::vector<DataParallelStep>& steps,
-                     OutputMode style,
-                     std::ostream& out) {
+void write_exchanges(const ExchangeSchedules& steps, OutputMode style, std::ostream& out) {
   Json document = document_of(kArithmetic);
   document["models"] = Json::array();
   AlignedTable table({{"model"},
@@ -203,9 +200,8 @@ void write_exchanges(const std::vector<DataParallelStep>& steps,
                       {"communication", true},
                       {"one after the other", true},
                       {"overlapped", true}});
-  for (const DataParallelStep& each : steps) {
-    const analysis::ExchangeSchedule& schedule = each.schedule;
-    Json model = instance_json(each.instance);
+  for (const auto& [instance, schedule] : steps) {
+    Json model = instance_json(instance);
     model["computation_seconds"] = schedule.computation.count();
     model["communication_seconds"] = schedule.communication.count();
     model["after_each_other_seconds"] = schedule.after_each_other().count();
@@ -218,7 +214,7 @@ void write_exchanges(const std::vector<DataParallelStep>& steps,
                                     {"end_seconds", exchange.end.count()}});
     }
     document["models"].push_back(std::move(model));
-    table.add({title_of(each.instance),
+    table.add({title_of(instance),
                std::to_string(schedule.exchanges.size()),
                time_text(schedule.computation),
                time_text(schedule.communication),
@@ -252,15 +248,15 @@ void write_training_times(const std::vector<TrainingTime>& times,
     model["steps_per_epoch"] = each.epoch.steps;
     model["epochs"] = each.epochs;
     model["samples_per_second"] = rate;
-    model["estimated_seconds"] = each.schedule.in_turn.count();
-    model["estimated_asynchronous_seconds"] = each.schedule.asynchronous.count();
+    model["estimated_seconds"] = each.in_turn.count();
+    model["estimated_asynchronous_seconds"] = each.asynchronous.count();
     document["models"].push_back(std::move(model));
     table.add({title_of(each.instance),
                time_text(each.step),
                std::to_string(each.epoch.steps),
                fmt::format("{:.1f}", rate),
-               duration_text(each.schedule.in_turn),
-               duration_text(each.schedule.asynchronous)});
+               duration_text(each.in_turn),
+               duration_text(each.asynchronous)});
   }
   if (style == OutputMode::kJson) {
     return write_json(document, out);
@@ -274,7 +270,7 @@ namespace {
 /// Part of a training step, with what its layers compute and move.
 struct Phase {
   std::string_view name;
-  model::GraphTotals totals;
+  model::Graph::Totals totals;
   Bytes bytes;
 };
 
@@ -329,7 +325,7 @@ analysis::Json training_document(const ShownStep& step) {
                                 {"bytes", phase.bytes.value}});
   }
   result["gradients"] = analysis::Json::array();
-  for (const rewrite::ParameterGradient& each : training.gradients) {
+  for (const rewrite::TrainingGraph::Gradient& each : training.gradients) {
     result["gradients"].push_back({{"parameter", training.graph.values[each.parameter].name},
                                    {"gradient", training.graph.values[each.gradient].name}});
   }

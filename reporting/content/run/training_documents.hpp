@@ -4,11 +4,11 @@
 #include <iosfwd>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "harness/analysis/bounds/model_instance.hpp"
-#include "harness/analysis/training/batch_filling.hpp"
-#include "harness/analysis/training/measured_step.hpp"
+#include "harness/analysis/bounds/model_bounds.hpp"
+#include "harness/analysis/training/training_costs.hpp"
 #include "harness/model/graph/graph.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
 #include "reporting/content/run/documents.hpp"
@@ -22,7 +22,7 @@ void write_last_batches(const std::vector<analysis::LastBatch>& batches,
 
 /// Writes the output of `plumb training packing`.
 void write_packings(const std::vector<analysis::Packing>& packings,
-                    const analysis::GraphCounts& graphs,
+                    const analysis::Packing::GraphCounts& graphs,
                     OutputMode style,
                     std::ostream& out);
 
@@ -31,8 +31,8 @@ struct LargestBatch {
   /// Memory that a step of training needs with one batch.
   struct Batch {
     std::int64_t batch = 0;
-    model::GraphMemory memory;
-    model::GraphMemory checkpointed;  ///< where each value is recomputed once at most
+    model::Graph::Memory memory;
+    model::Graph::Memory checkpointed;  ///< where each value is recomputed once at most
   };
 
   std::string model;
@@ -49,22 +49,19 @@ void write_largest_batch(const LargestBatch& found, OutputMode style, std::ostre
 struct CheckpointFront {
   analysis::ModelInstance instance;
   Seconds step{};  ///< sum of its layers
-  std::vector<analysis::PricedCheckpoints> plans;
+  std::vector<analysis::MeasuredStep::Checkpoints> plans;
 };
 /// Writes the output of `plumb training checkpoints`.
 void write_checkpoints(const std::vector<CheckpointFront>& fronts,
                        OutputMode style,
                        std::ostream& out);
 
-/// Data-parallel step of a measured model, with given communication times.
-struct DataParallelStep {
-  analysis::ModelInstance instance;
-  analysis::ExchangeSchedule schedule;
-};
+/// Data-parallel steps of measured models, with given communication times.
+using ExchangeSchedules =
+    std::vector<std::pair<analysis::ModelInstance, analysis::ExchangeSchedule>>;
+
 /// Writes the output of `plumb training exchange`.
-void write_exchanges(const std::vector<DataParallelStep>& steps,
-                     OutputMode style,
-                     std::ostream& out);
+void write_exchanges(const ExchangeSchedules& steps, OutputMode style, std::ostream& out);
 
 /// Estimate of the time that given epochs take. Nothing is trained so far.
 struct TrainingTime {
@@ -73,7 +70,8 @@ struct TrainingTime {
   std::string mode;
   analysis::LastBatch epoch;
   std::size_t epochs = 0;
-  analysis::EvaluationSchedule schedule;
+  Seconds in_turn{};       ///< the next epoch waits for the evaluation
+  Seconds asynchronous{};  ///< evaluation beside the next epoch
 };
 /// Writes the output of `plumb training time`.
 void write_training_times(const std::vector<TrainingTime>& times,
@@ -83,8 +81,9 @@ void write_training_times(const std::vector<TrainingTime>& times,
 /// Step of training that `plumb model show --training` describes.
 struct ShownStep {
   rewrite::TrainingGraph training;
-  std::optional<rewrite::Optimizer::Kind> optimizer;  ///< absent: the weights are not updated
-  model::LayerId first_update_layer = 0;              ///< with an optimiser
+  std::optional<rewrite::TrainingStep::Optimizer::Kind>
+      optimizer;                          ///< absent: the weights are not updated
+  model::LayerId first_update_layer = 0;  ///< with an optimiser
 };
 
 /// Writes what each phase of a step computes, and which layers have no gradient.

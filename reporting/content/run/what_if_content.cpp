@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/analysis/report/run_json.hpp"
-#include "harness/analysis/whatif/mode_facts.hpp"
+#include "harness/analysis/whatif/what_if_input.hpp"
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/results/labels/variant_id.hpp"
 #include "reporting/content/run/run_content.hpp"
-#include "reporting/document/quantity_text.hpp"
+#include "reporting/document/texts.hpp"
 
 namespace plumb::reporting {
 namespace {
@@ -21,8 +21,8 @@ using analysis::WhatIfResult;
 
 /// Adds the way from the time now to the bound: "12.8 ms now; 1.2 ms reorders, cold caches and
 /// gaps; …; 7.3 ms is left (hardware)". On a page also a bar for each level, and one between two.
-void add_waterfall(const analysis::ModelReport& model, Page& page) {
-  const std::vector<analysis::WaterfallLevel>& levels = model.waterfall;
+void add_waterfall(const analysis::RunReport::Model& model, Page& page) {
+  const std::vector<analysis::ModelWhatIfs::WaterfallLevel>& levels = model.waterfall;
   if (levels.size() < 2) {
     return;
   }
@@ -77,11 +77,10 @@ void add_path(const char* name, std::vector<PartitionStep> path, PageTable& tabl
   for (const PartitionStep& step : path) {
     sum = sum && step.time ? std::optional(*sum + seconds(step)) : std::nullopt;
     if (longest.size() < kMost) {
-      longest.push_back(
-          fmt::format("{} {}",
-                      step.rewrite.empty() ? model::operator_name(step.key.text)
-                                           : std::string_view(step.rewrite),
-                      step.time ? time_text(seconds(step)) : "–"));
+      longest.push_back(fmt::format("{} {}",
+                                    step.rewrite.empty() ? model::operator_name(step.key.text)
+                                                         : std::string_view(step.rewrite),
+                                    step.time ? time_text(seconds(step)) : "–"));
     }
   }
   table.row() << name << count_cell(static_cast<double>(path.size())) << sum
@@ -188,7 +187,8 @@ void add_meaning(const WhatIfResult& result, Page& page) {
   }
   std::vector<std::string> notes;
   if (page.extent() >= Extent::kText) {
-    for (const analysis::ModeSetting& each : analysis::settings_of(result.execution_mode)) {
+    for (const analysis::WhatIfResult::Setting& each :
+         analysis::settings_of(result.execution_mode)) {
       notes.push_back(fmt::format("{}: {}", each.framework, each.setting));
     }
     for (const std::string& need : result.prerequisites) {
@@ -272,7 +272,7 @@ void add_reasons(const std::vector<WhatIfResult>& results, Page& page) {
 
 }  // namespace
 
-void add_what_ifs(const analysis::ModelReport& model, Page& page) {
+void add_what_ifs(const analysis::RunReport::Model& model, Page& page) {
   const std::vector<WhatIfResult>& results = model.whatifs.whatifs;
   add_waterfall(model, page);
   if (page.extent() == Extent::kPage) {

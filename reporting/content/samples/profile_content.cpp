@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/content/samples/profile_content.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <numeric>
 
 #include "harness/analysis/profile/profile_shares.hpp"
+#include "reporting/content/samples/profile_files.hpp"
 
 namespace plumb::reporting {
 namespace {
@@ -26,8 +25,8 @@ double percent(std::uint64_t part, std::uint64_t whole) {
   return whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0.0;
 }
 
-std::vector<std::string> list_notes(const analysis::ListedCode& code) {
-  const results::CodeListing& listing = code.listing;
+std::vector<std::string> list_notes(const analysis::FunctionGrowth::Listing& code) {
+  const results::NamedProfile::Listing& listing = code.listing;
   std::vector<std::string> notes;
   if (listing.alike > 0 && !listing.function.name.empty()) {
     notes.push_back(
@@ -45,7 +44,7 @@ std::vector<std::string> list_notes(const analysis::ListedCode& code) {
   }
   if (listing.instructions.size() < listing.disassembled) {
     std::uint64_t samples = 0;
-    for (const results::ListedInstruction& instruction : listing.instructions) {
+    for (const results::NamedProfile::Listing::Instruction& instruction : listing.instructions) {
       samples += instruction.samples;
     }
     notes.push_back(
@@ -66,8 +65,8 @@ std::vector<std::string> list_notes(const analysis::ListedCode& code) {
 
 }  // namespace
 
-ListingContent describe_listing(const analysis::ListedCode& code) {
-  const results::CodeListing& listing = code.listing;
+ListingContent describe_listing(const analysis::FunctionGrowth::Listing& code) {
+  const results::NamedProfile::Listing& listing = code.listing;
   ListingContent content;
   content.title =
       fmt::format("{}, {}{}: {} samples, {:.1f} % of all{}",
@@ -84,7 +83,7 @@ ListingContent describe_listing(const analysis::ListedCode& code) {
       });
   std::uint64_t next = 0;
   for (std::size_t i = 0; i < listing.instructions.size(); ++i) {
-    const results::ListedInstruction& instruction = listing.instructions[i];
+    const results::NamedProfile::Listing::Instruction& instruction = listing.instructions[i];
     if (instruction.offset != next) {
       content.rows.push_back(gap());
     }
@@ -92,7 +91,7 @@ ListingContent describe_listing(const analysis::ListedCode& code) {
     ListingContent::Row& row = content.rows.emplace_back();
     row.offset = fmt::format("{:x}", instruction.offset);
     row.instruction = instruction.text;
-    const analysis::ProfileShare& share = code.shares.at(i);
+    const analysis::GroupedSamples::Share& share = code.shares.at(i);
     if (instruction.samples > 0 && share.interval) {
       row.hot = percent(instruction.samples, listing.samples) >= kHotPercent ||
                 instruction.samples == hottest->samples;
@@ -143,7 +142,7 @@ void add_frames(const results::NamedProfile& profile,
     return left->second.samples > right->second.samples;
   });
   for (const auto* const node : order) {
-    const results::ProfiledFunction& function = profile.functions.at(node->first);
+    const results::NamedProfile::CodeNames::Function& function = profile.functions.at(node->first);
     frames.push_back(
         {analysis::name_of(function), first, node->second.samples, depth, function.image});
     add_frames(profile, node->second.called, depth + 1, first, frames);
@@ -153,12 +152,12 @@ void add_frames(const results::NamedProfile& profile,
 
 }  // namespace
 
-std::vector<results::ProfiledStack> list_stacks(const results::NamedProfile& profile) {
+std::vector<results::NamedProfile::Stack> list_stacks(const results::NamedProfile& profile) {
   if (!profile.stacks.empty()) {
     return profile.stacks;
   }
-  std::vector<results::ProfiledStack> stacks;
-  for (const results::ProfileCell& cell : profile.cells) {
+  std::vector<results::NamedProfile::Stack> stacks;
+  for (const results::NamedProfile::Cell& cell : profile.cells) {
     const std::uint64_t samples = std::accumulate(
         cell.counts.begin(), cell.counts.end(), std::uint64_t{0}, [](auto sum, const auto& count) {
           return sum + count.samples;
@@ -191,7 +190,7 @@ std::vector<ProfileFrame> list_visible_frames(const results::NamedProfile& profi
 std::vector<ProfileFrame> list_frames(const results::NamedProfile& profile) {
   std::map<std::uint32_t, Node> steps;
   std::uint64_t whole = 0;
-  for (const results::ProfiledStack& stack : list_stacks(profile)) {
+  for (const results::NamedProfile::Stack& stack : list_stacks(profile)) {
     Node* node = &steps[stack.step];
     node->samples += stack.samples;
     for (const std::uint32_t function : stack.functions) {

@@ -18,8 +18,7 @@
 #include "harness/base/encoding.hpp"
 #include "harness/base/error.hpp"
 #include "reporting/content/samples/pprof.pb.h"
-#include "reporting/content/samples/profile_content.hpp"
-#include "reporting/document/escaped_text.hpp"
+#include "reporting/document/texts.hpp"
 
 namespace plumb::reporting {
 namespace {
@@ -46,8 +45,8 @@ std::string script_name(const std::string& name) {
 /// Lists the frames of each thread by itself.
 std::map<std::uint32_t, std::vector<ProfileFrame>> list_thread_frames(
     const results::NamedProfile& profile) {
-  std::map<std::uint32_t, std::vector<results::ProfiledStack>> stacks;
-  for (results::ProfiledStack& stack : list_stacks(profile)) {
+  std::map<std::uint32_t, std::vector<results::NamedProfile::Stack>> stacks;
+  for (results::NamedProfile::Stack& stack : list_stacks(profile)) {
     stacks[stack.thread].push_back(std::move(stack));
   }
   std::map<std::uint32_t, std::vector<ProfileFrame>> threads;
@@ -65,7 +64,7 @@ std::map<std::uint32_t, std::vector<ProfileFrame>> list_thread_frames(
 }  // namespace
 
 void write_folded_stacks(const results::NamedProfile& profile, std::ostream& out) {
-  for (const results::ProfiledStack& stack : list_stacks(profile)) {
+  for (const results::NamedProfile::Stack& stack : list_stacks(profile)) {
     out << folded_name(profile.model) << ';'
         << folded_name(analysis::step_name(profile, stack.step));
     for (const std::uint32_t function : stack.functions) {
@@ -79,10 +78,10 @@ void write_perf_script(const results::NamedProfile& profile, std::ostream& out) 
   constexpr double kMicroseconds = 1e6;
   const double period = profile.asked_rate > 0.0 ? 1.0 / profile.asked_rate : 0.0;
   std::uint64_t number = 0;
-  for (const results::ProfiledStack& stack : list_stacks(profile)) {
+  for (const results::NamedProfile::Stack& stack : list_stacks(profile)) {
     std::string frames;
     for (auto function = stack.functions.rbegin(); function != stack.functions.rend(); ++function) {
-      const results::ProfiledFunction& called = profile.functions.at(*function);
+      const results::NamedProfile::CodeNames::Function& called = profile.functions.at(*function);
       frames += fmt::format("\t{:16x} {} ({})\n",
                             0,
                             script_name(analysis::name_of(called)),
@@ -235,7 +234,7 @@ class PprofProfile {
 
   [[nodiscard]] std::string bytes() {
     add_head();
-    for (const results::ProfiledStack& stack : list_stacks(profile_)) {
+    for (const results::NamedProfile::Stack& stack : list_stacks(profile_)) {
       add_sample(stack);
     }
     return message_.SerializeAsString();
@@ -259,7 +258,7 @@ class PprofProfile {
     message_.set_period(period());
     message_.set_default_sample_type(text("cpu"));
     Seconds sampled{};
-    for (const results::ProfiledBlock& block : profile_.blocks) {
+    for (const results::SampledProfile::Block& block : profile_.blocks) {
       sampled += block.sampled;
     }
     message_.set_duration_nanos(std::llround(sampled.count() * 1e9));
@@ -267,10 +266,10 @@ class PprofProfile {
         text(fmt::format("{}, mode {}, on {}", profile_.model, profile_.mode, profile_.stack)));
   }
 
-  void add_sample(const results::ProfiledStack& stack) {
+  void add_sample(const results::NamedProfile::Stack& stack) {
     pprof::Sample& sample = *message_.add_sample();
     for (auto function = stack.functions.rbegin(); function != stack.functions.rend(); ++function) {
-      const results::ProfiledFunction& called = profile_.functions.at(*function);
+      const results::NamedProfile::CodeNames::Function& called = profile_.functions.at(*function);
       sample.add_location_id(location(analysis::name_of(called), called.image));
     }
     const std::string step = analysis::step_name(profile_, stack.step);

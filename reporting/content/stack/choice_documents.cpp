@@ -10,11 +10,9 @@
 
 #include "reporting/content/run/json_documents.hpp"
 #include "reporting/content/stack/stack_documents.hpp"
-#include "reporting/document/escaped_text.hpp"
 #include "reporting/document/page.hpp"
-#include "reporting/document/quantity_text.hpp"
-#include "reporting/formats/html_page.hpp"
-#include "reporting/formats/text_page.hpp"
+#include "reporting/document/texts.hpp"
+#include "reporting/formats/pages.hpp"
 
 namespace plumb::reporting {
 namespace {
@@ -22,21 +20,21 @@ namespace {
 constexpr std::size_t kShownRows = 40;
 
 constexpr std::array kChanges{
-    std::pair{analysis::EngineChange::kSupportLost, "support lost"},
-    std::pair{analysis::EngineChange::kNumerics, "other numerical notes"},
-    std::pair{analysis::EngineChange::kKnobs, "other tile or knobs"},
-    std::pair{analysis::EngineChange::kResources, "other workspace or behaviour"},
-    std::pair{analysis::EngineChange::kSupportGained, "support gained"},
-    std::pair{analysis::EngineChange::kUnknown, "unknown: only the engine's number"},
-    std::pair{analysis::EngineChange::kNoEngine, "no engine without the driver"},
-    std::pair{analysis::EngineChange::kSame, "same"}};
+    std::pair{analysis::EnginePreview::Change::kSupportLost, "support lost"},
+    std::pair{analysis::EnginePreview::Change::kNumerics, "other numerical notes"},
+    std::pair{analysis::EnginePreview::Change::kKnobs, "other tile or knobs"},
+    std::pair{analysis::EnginePreview::Change::kResources, "other workspace or behaviour"},
+    std::pair{analysis::EnginePreview::Change::kSupportGained, "support gained"},
+    std::pair{analysis::EnginePreview::Change::kUnknown, "unknown: only the engine's number"},
+    std::pair{analysis::EnginePreview::Change::kNoEngine, "no engine without the driver"},
+    std::pair{analysis::EnginePreview::Change::kSame, "same"}};
 
-std::string_view verdict_of(analysis::EngineChange change) {
+std::string_view verdict_of(analysis::EnginePreview::Change change) {
   switch (change) {
-    case analysis::EngineChange::kSame:
+    case analysis::EnginePreview::Change::kSame:
       return "same";
-    case analysis::EngineChange::kUnknown:
-    case analysis::EngineChange::kNoEngine:
+    case analysis::EnginePreview::Change::kUnknown:
+    case analysis::EnginePreview::Change::kNoEngine:
       return "unknown";
     default:
       return "changed";
@@ -48,9 +46,10 @@ struct Count {
   std::int64_t nodes = 0;
 };
 
-Count count_changes(const analysis::EnginePreview& preview, analysis::EngineChange change) {
+Count count_changes(const analysis::EnginePreview& preview,
+                    analysis::EnginePreview::Change change) {
   Count count;
-  for (const analysis::EngineComparison& one : preview.comparisons) {
+  for (const analysis::EnginePreview::Comparison& one : preview.comparisons) {
     if (one.change == change) {
       ++count.comparisons;
       count.nodes += one.nodes;
@@ -61,7 +60,7 @@ Count count_changes(const analysis::EnginePreview& preview, analysis::EngineChan
 
 std::size_t layer_count(const analysis::EnginePreview& preview) {
   std::set<model::LayerKey> keys;
-  for (const analysis::EngineComparison& one : preview.comparisons) {
+  for (const analysis::EnginePreview::Comparison& one : preview.comparisons) {
     keys.insert(one.key);
   }
   return keys.size();
@@ -82,7 +81,7 @@ analysis::Json side_json(const PreviewReport::Side& side) {
 }
 
 analysis::Json configuration_json(
-    const std::optional<results::EngineConfiguration>& configuration) {
+    const std::optional<results::EngineChoices::Configuration>& configuration) {
   if (!configuration) {
     return {};
   }
@@ -95,13 +94,13 @@ analysis::Json configuration_json(
           {"plan_sha256", configuration->plan_digest}};
 }
 
-analysis::Json comparison_json(const analysis::EngineComparison& one) {
+analysis::Json comparison_json(const analysis::EnginePreview::Comparison& one) {
   analysis::Json models = analysis::Json::array();
-  for (const analysis::LayerUse& use : one.uses) {
+  for (const analysis::EnginePreview::Use& use : one.uses) {
     models.push_back({{"model", use.model}, {"nodes", use.nodes}});
   }
   analysis::Json differences = analysis::Json::array();
-  for (const analysis::EngineComparison::Difference& difference : one.differences) {
+  for (const analysis::EnginePreview::Comparison::Difference& difference : one.differences) {
     differences.push_back(
         {{"what", difference.what}, {"from", difference.from}, {"to", difference.to}});
   }
@@ -135,7 +134,7 @@ analysis::Json make_document(const PreviewReport& report) {
         {{"op", entry.op}, {"reason", entry.reason}, {"keys", entry.keys}, {"nodes", entry.nodes}});
   }
   analysis::Json layers = analysis::Json::array();
-  for (const analysis::EngineComparison& one : report.preview.comparisons) {
+  for (const analysis::EnginePreview::Comparison& one : report.preview.comparisons) {
     layers.push_back(comparison_json(one));
   }
   return {{"schema_version", analysis::kJsonSchemaVersion},
@@ -150,10 +149,10 @@ analysis::Json make_document(const PreviewReport& report) {
 }
 
 /// Returns the notable differences: "TILE_SIZE 5 → 7". Without any, it returns the reason.
-std::string differences_text(const analysis::EngineComparison& one) {
+std::string differences_text(const analysis::EnginePreview::Comparison& one) {
   std::string text;
-  for (const analysis::EngineComparison::Difference& difference : one.differences) {
-    if (difference.what != "engine" || one.change == analysis::EngineChange::kUnknown) {
+  for (const analysis::EnginePreview::Comparison::Difference& difference : one.differences) {
+    if (difference.what != "engine" || one.change == analysis::EnginePreview::Change::kUnknown) {
       text += fmt::format("{}{} {} → {}",
                           text.empty() ? "" : ", ",
                           difference.what,
@@ -164,7 +163,7 @@ std::string differences_text(const analysis::EngineComparison& one) {
   return text.empty() ? one.reason : text;
 }
 
-std::string models_text(const analysis::EngineComparison& one) {
+std::string models_text(const analysis::EnginePreview::Comparison& one) {
   if (one.uses.empty()) {
     return "–";
   }
@@ -213,7 +212,7 @@ void write_preview(const PreviewReport& report, OutputMode style, std::ostream& 
                       {"difference"},
                       {"layer"}});
   std::size_t changed = 0;
-  for (const analysis::EngineComparison& one : report.preview.comparisons) {
+  for (const analysis::EnginePreview::Comparison& one : report.preview.comparisons) {
     if (verdict_of(one.change) != "changed" || ++changed > kShownRows) {
       continue;
     }
@@ -257,7 +256,7 @@ analysis::Json time_json(const analysis::KeyTime& time) {
           {"samples", time.time.n}};
 }
 
-analysis::Json key_json(const analysis::RegretGroup::KeyRegret& key) {
+analysis::Json key_json(const analysis::HeuristicRegret::Group::KeyRegret& key) {
   return {{"key", key.key.text},
           {"ratio", key.ratio},
           {"intervals_overlap", key.within},
@@ -265,7 +264,7 @@ analysis::Json key_json(const analysis::RegretGroup::KeyRegret& key) {
           {"best", time_json(key.best)}};
 }
 
-analysis::Json group_json(const analysis::RegretGroup& group) {
+analysis::Json group_json(const analysis::HeuristicRegret::Group& group) {
   const bool known = !group.keys.empty();
   const auto number = [known](double value) {
     return known ? analysis::Json(value) : analysis::Json();
@@ -293,7 +292,7 @@ analysis::Json make_document(const RegretReport& report) {
   analysis::Json runs = analysis::Json::array();
   for (const analysis::HeuristicRegret& run : report) {
     analysis::Json groups = analysis::Json::array();
-    for (const analysis::RegretGroup& group : run.groups) {
+    for (const analysis::HeuristicRegret::Group& group : run.groups) {
       groups.push_back(group_json(group));
     }
     runs.push_back({{"run", run.run},
@@ -310,7 +309,7 @@ analysis::Json make_document(const RegretReport& report) {
           {"runs", std::move(runs)}};
 }
 
-std::string mean_text(const analysis::RegretGroup& group) {
+std::string mean_text(const analysis::HeuristicRegret::Group& group) {
   if (group.keys.empty()) {
     return "–";
   }
@@ -320,11 +319,11 @@ std::string mean_text(const analysis::RegretGroup& group) {
              : fmt::format("{:.4f}", group.mean.mean);
 }
 
-std::string number_text(const analysis::RegretGroup& group, double value) {
+std::string number_text(const analysis::HeuristicRegret::Group& group, double value) {
   return group.keys.empty() ? "–" : fmt::format("{:.3f}", value);
 }
 
-std::string percent_text(const analysis::RegretGroup& group) {
+std::string percent_text(const analysis::HeuristicRegret::Group& group) {
   return group.keys.empty() ? "–" : share_text(group.share_above);
 }
 
@@ -339,7 +338,8 @@ std::string interval_text(const measure::SampleSummary& time) {
                      time.n);
 }
 
-PageRow summary_row(const analysis::HeuristicRegret& run, const analysis::RegretGroup& group) {
+PageRow summary_row(const analysis::HeuristicRegret& run,
+                    const analysis::HeuristicRegret::Group& group) {
   PageRow row;
   row << run.library << run.device << group.dtype << number_cell(std::to_string(group.keys.size()))
       << number_cell(mean_text(group)) << number_cell(number_text(group, group.p50))
@@ -351,13 +351,13 @@ PageRow summary_row(const analysis::HeuristicRegret& run, const analysis::Regret
 
 /// Adds the keys of a group with the largest regret. A terminal has fewer of them, and no
 /// intervals.
-void add_worst(const analysis::RegretGroup& group, Page& page) {
+void add_worst(const analysis::HeuristicRegret::Group& group, Page& page) {
   const bool terminal = page.extent() == Extent::kTerminal;
   const auto text = [&](const measure::SampleSummary& time) {
     return terminal ? time_text(time.median) : interval_text(time);
   };
   PageTable table{.head = head_row("#regret|choice|#its time|best|#its time|key")};
-  for (const analysis::RegretGroup::KeyRegret& key : group.keys) {
+  for (const analysis::HeuristicRegret::Group::KeyRegret& key : group.keys) {
     if (key.ratio <= 1.0 || table.rows.size() == (terminal ? kShownWorst : kWorst)) {
       break;
     }
@@ -379,13 +379,13 @@ void write_as(const RegretReport& report, std::ostream& out) {
       .head = head_row("library|device|type|#keys|#geometric mean|#p50|#p90|#p99|#above 1.05|"
                        "#overlap|#one variant")};
   for (const analysis::HeuristicRegret& run : report) {
-    for (const analysis::RegretGroup& group : run.groups) {
+    for (const analysis::HeuristicRegret::Group& group : run.groups) {
       summary.rows.push_back(summary_row(run, group));
     }
   }
   page.table(summary);
   for (const analysis::HeuristicRegret& run : report) {
-    for (const analysis::RegretGroup& group : run.groups) {
+    for (const analysis::HeuristicRegret::Group& group : run.groups) {
       page.heading(fmt::format("{} {} of run {}: the worst", run.library, group.dtype, run.run));
       add_worst(group, page);
     }

@@ -11,16 +11,16 @@
 
 #include "harness/analysis/report/run_json.hpp"
 #include "reporting/content/run/json_documents.hpp"
-#include "reporting/document/escaped_text.hpp"
 #include "reporting/document/page.hpp"
-#include "reporting/document/quantity_text.hpp"
+#include "reporting/document/texts.hpp"
 
 namespace plumb::reporting {
 namespace {
 
 constexpr std::size_t kMaxShown = 20;  // layers, and symbols of a library, in the text
 
-analysis::Json side_json(const std::optional<analysis::LibraryContents>& library) {
+analysis::Json side_json(
+    const std::optional<analysis::StackDifference::Contents::Library>& library) {
   if (!library) {
     return nullptr;
   }
@@ -78,7 +78,8 @@ void write_difference_json(const analysis::StackDifference& difference, std::ost
   write_json(document, out);
 }
 
-std::string version_text(const std::optional<analysis::LibraryContents>& library) {
+std::string version_text(
+    const std::optional<analysis::StackDifference::Contents::Library>& library) {
   if (!library) {
     return "missing";
   }

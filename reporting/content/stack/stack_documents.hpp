@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/analysis/library/engine_preview.hpp"
 #include "harness/analysis/library/heuristic_regret.hpp"
-#include "harness/analysis/report/stack_report.hpp"
+#include "harness/analysis/library/stack_difference.hpp"
 #include "reporting/content/run/documents.hpp"
 #include "reporting/formats/output_format.hpp"
 

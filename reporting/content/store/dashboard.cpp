@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/content/store/dashboard.hpp"
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -10,10 +8,10 @@
 
 #include "harness/base/timestamp.hpp"
 #include "harness/results/labels/run_labels.hpp"
-#include "harness/stats/means.hpp"
+#include "harness/stats/statistical_tests.hpp"
 #include "reporting/content/run/json_documents.hpp"
-#include "reporting/html/embedded_page.hpp"
-#include "reporting/html/page_writer.hpp"
+#include "reporting/content/store/store_pages.hpp"
+#include "reporting/formats/pages.hpp"
 
 namespace plumb::reporting {
 namespace {

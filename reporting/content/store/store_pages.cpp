@@ -11,8 +11,8 @@
 #include "harness/base/encoding.hpp"
 #include "harness/results/labels/run_labels.hpp"
 #include "reporting/content/run/documents.hpp"
-#include "reporting/document/quantity_text.hpp"
-#include "reporting/formats/html_page.hpp"
+#include "reporting/document/texts.hpp"
+#include "reporting/formats/pages.hpp"
 #include "reporting/prometheus/suite_metrics.hpp"
 
 namespace plumb::reporting {
@@ -63,12 +63,13 @@ const results::Exclusion* exclusion_of_model(const SuiteMetrics& suite,
 
 /// Returns the worst state of a model's metrics, with the metrics that are in it.
 std::string state_text(const SuiteMetrics& suite, const analysis::ModelInstance& instance) {
-  for (const analysis::RegressionState state : {analysis::RegressionState::kBroken,
-                                                analysis::RegressionState::kRegressed,
-                                                analysis::RegressionState::kSuspected,
-                                                analysis::RegressionState::kImproved,
-                                                analysis::RegressionState::kInconclusive,
-                                                analysis::RegressionState::kEquivalent}) {
+  for (const analysis::ModelRegression::State state :
+       {analysis::ModelRegression::State::kBroken,
+        analysis::ModelRegression::State::kRegressed,
+        analysis::ModelRegression::State::kSuspected,
+        analysis::ModelRegression::State::kImproved,
+        analysis::ModelRegression::State::kInconclusive,
+        analysis::ModelRegression::State::kEquivalent}) {
     std::string metrics;
     for (const analysis::ModelRegression& each : suite.regressions) {
       if (each.instance == instance && each.state == state) {
@@ -76,7 +77,7 @@ std::string state_text(const SuiteMetrics& suite, const analysis::ModelInstance&
       }
     }
     if (!metrics.empty()) {
-      return state == analysis::RegressionState::kEquivalent
+      return state == analysis::ModelRegression::State::kEquivalent
                  ? "equivalent"
                  : fmt::format("{}: {}", to_text(state), metrics);
     }
@@ -228,7 +229,8 @@ void add_series(HtmlPage& page, const SuiteMetrics& suite, std::size_t index) {
                            suite.series.suite,
                            model.measured_layers,
                            model.total_layers),
-               model.measured_layers < model.total_layers ? Tone::kWarning : Tone::kGood);
+               model.measured_layers < model.total_layers ? PageCell::Tone::kWarning
+                                                          : PageCell::Tone::kGood);
   page.link("report of the run", run_address(run.run.header.id));
   if (!suite.drift.empty()) {
     page.paragraph("Not compared, because the host left its class: " + suite.drift + ".");
@@ -261,7 +263,7 @@ void add_series(HtmlPage& page, const SuiteMetrics& suite, std::size_t index) {
   }
   page.table({text_cell("what if"), number_cell("speed-up"), text_cell("how")}, rows);
   rows.clear();
-  for (const ModelTimes::Layer& layer : run.times[index].slowest) {
+  for (const RunMetrics::ModelTimes::Layer& layer : run.times[index].slowest) {
     rows.push_back({text_cell(layer.name),
                     text_cell(layer.op),
                     number_cell(time_text(layer.seconds)),
@@ -293,7 +295,7 @@ void write_overview_page(std::span<const results::RunRecord> runs,
   if (!up) {
     page.verdict("The store cannot be read.",
                  "The page shows what was read last. The server's log says why.",
-                 Tone::kWarning);
+                 PageCell::Tone::kWarning);
   }
   page.link("hosts", "/hosts");
   page.link("functions over time", "/functions");
@@ -351,11 +353,11 @@ PageCell state_cell(const HostMetrics& host) {
     return text_cell("too few runs to tell");
   }
   return host.health.drift.empty() ? text_cell("in its class")
-                                   : word_cell("left its class", Tone::kWarning);
+                                   : word_cell("left its class", PageCell::Tone::kWarning);
 }
 
 PageRow host_row(const HostMetrics& host, Timestamp now) {
-  const analysis::HostReading& newest = host.health.newest;
+  const analysis::HostHealth::Reading& newest = host.health.newest;
   return {
       text_cell(newest.controls.host.empty() ? "–" : newest.controls.host),
       text_cell(host.device),
@@ -390,7 +392,7 @@ void write_hosts_page(std::span<const HostMetrics> hosts, Timestamp now, std::os
     page.verdict(
         fmt::format("{} left its class.", host->health.newest.controls.host),
         fmt::format("Beside the class, {}. Its runs are not compared.", host->health.drift),
-        Tone::kWarning);
+        PageCell::Tone::kWarning);
   }
   if (sorted.empty()) {
     page.paragraph("No finished run has measured the controls of its host.");

@@ -4,6 +4,7 @@
 #include <iosfwd>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "harness/base/timestamp.hpp"
 #include "harness/results/labels/run_labels.hpp"
@@ -35,5 +36,19 @@ void write_message_page(const std::string& title, const std::string& text, std::
 /// Writes the page `/hosts`: each host that measures, with the age of its newest run and the state
 /// of its controls. Those that left their class come first.
 void write_hosts_page(std::span<const HostMetrics> hosts, Timestamp now, std::ostream& out);
+
+/// History of a store's runs: what Grafana shows of them, for users who have only the store.
+struct Dashboard {
+  std::vector<SuiteMetrics> present;  ///< of every series of runs
+  std::vector<SuiteMetrics> points;   ///< a series after each of its finished runs, oldest first
+  Timestamp now{};                    ///< injected: ages are relative to it
+  std::string version;                ///< of plumb
+  results::CommitLink commits = {};   ///< addresses of what the labels name
+};
+
+/// Writes one page that opens offline. It shows how far each model is from its bound, now and in
+/// every run. It also shows what changed against the baseline, latencies over time, and the state
+/// of every suite.
+void write_dashboard(const Dashboard& dashboard, std::ostream& out);
 
 }  // namespace plumb::reporting

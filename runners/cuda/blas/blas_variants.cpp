@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
+#include "runners/cuda/blas/cublas.hpp"
 #include "runners/cuda/blas/gemm_problem.hpp"
-#include "runners/cuda/blas/lt_product.hpp"
-#include "runners/cuda/exec/index_space.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
 #include "runners/cuda/observe/kernel_attributes.hpp"
 
 namespace plumb::cuda {
@@ -30,18 +30,21 @@ int small(std::int64_t value) {
   return static_cast<int>(value);
 }
 
-abi::LtOperation operation_of(const GemmMatrix& matrix) {
-  return matrix.transposed ? abi::LtOperation::kTranspose : abi::LtOperation::kNone;
+abi::BlasCalls::Lt::Operation operation_of(const GemmProblem::Matrix& matrix) {
+  return matrix.transposed ? abi::BlasCalls::Lt::Operation::kTranspose
+                           : abi::BlasCalls::Lt::Operation::kNone;
 }
 
 void multiply(const GemmProblem& problem,
-              const CublasHandle& handle,
+              const CublasLibrary::Handle& handle,
               abi::BlasHandle blas,
               std::span<const abi::DevicePointer> buffers) {
-  const auto at = [&](const GemmMatrix& matrix) { return abi::address_of(buffers[matrix.buffer]); };
+  const auto at = [&](const GemmProblem::Matrix& matrix) {
+    return abi::address_of(buffers[matrix.buffer]);
+  };
   const Factor alpha = factor(problem.alpha, problem.d.type);
   const Factor beta = factor(problem.beta, problem.d.type);
-  const abi::LtCompute compute = computation_of(problem).first;
+  const abi::BlasCalls::Lt::Compute compute = computation_of(problem).first;
   const abi::BlasCalls& calls = *handle.library().older_calls();
   const int status = problem.batch == 1 ? calls.gemm(blas,
                                                      operation_of(problem.a),
@@ -92,7 +95,7 @@ void multiply(const GemmProblem& problem,
 template <typename Number>
 int multiplied(abi::BlasCalls::Gemv<Number> call,
                const GemmProblem& problem,
-               const GemvProblem& vectors,
+               const GemmProblem::Gemv& vectors,
                abi::BlasHandle blas,
                std::span<const abi::DevicePointer> buffers) {
   const auto at = [&](std::size_t buffer) {
@@ -115,8 +118,8 @@ int multiplied(abi::BlasCalls::Gemv<Number> call,
 }
 
 void multiply_vector(const GemmProblem& problem,
-                     const GemvProblem& vectors,
-                     const CublasHandle& handle,
+                     const GemmProblem::Gemv& vectors,
+                     const CublasLibrary::Handle& handle,
                      abi::BlasHandle blas,
                      std::span<const abi::DevicePointer> buffers) {
   const abi::BlasCalls& calls = *handle.library().older_calls();
@@ -132,7 +135,7 @@ using Multiply = std::function<void(abi::BlasHandle, std::span<const abi::Device
 VariantBuilder make_builder(const model::LayerSpec& spec,
                             const GemmProblem& problem,
                             const char* call,
-                            const CublasHandle& handle,
+                            const CublasLibrary::Handle& handle,
                             const KernelStep& kernel,
                             const Multiply& multiply_with) {
   VariantBuilder builder;
@@ -163,7 +166,7 @@ VariantBuilder make_builder(const model::LayerSpec& spec,
 }  // namespace
 
 std::vector<VariantBuilder> blas_variants(const model::LayerSpec& spec,
-                                          const CublasHandle& handle,
+                                          const CublasLibrary::Handle& handle,
                                           const KernelStep& kernel) {
   const GemmProblem problem = plain_gemm_problem(spec);
   for (const std::int64_t count : {problem.m, problem.n, problem.k, problem.batch}) {
@@ -178,7 +181,7 @@ std::vector<VariantBuilder> blas_variants(const model::LayerSpec& spec,
                                   [problem, &handle](abi::BlasHandle blas, const auto& buffers) {
                                     multiply(problem, handle, blas, buffers);
                                   }));
-  if (const std::optional<GemvProblem> vectors = gemv_problem(problem)) {
+  if (const std::optional<GemmProblem::Gemv> vectors = gemv_problem(problem)) {
     builders.push_back(make_builder(
         spec,
         problem,
@@ -196,26 +199,28 @@ namespace {
 
 constexpr int kMaxChoices = 100;
 /// Returns the settings by which algorithms differ, in the form of a variant's name.
-std::string settings_text(const CublasLibrary& library, const abi::LtAlgorithm& algorithm) {
-  constexpr std::array kSettings = std::to_array<std::pair<std::string_view, abi::LtSetting>>({
-      {"algo", abi::LtSetting::kId},
-      {"tile", abi::LtSetting::kTile},
-      {"stages", abi::LtSetting::kStages},
-      {"split_k", abi::LtSetting::kSplitK},
-      {"reduction", abi::LtSetting::kReduction},
-      {"swizzle", abi::LtSetting::kSwizzle},
-      {"custom", abi::LtSetting::kCustom},
-      {"inner", abi::LtSetting::kInnerShape},
-      {"cluster", abi::LtSetting::kCluster},
-  });
+std::string settings_text(const CublasLibrary& library,
+                          const abi::BlasCalls::Lt::Algorithm& algorithm) {
+  constexpr std::array kSettings =
+      std::to_array<std::pair<std::string_view, abi::BlasCalls::Lt::Setting>>({
+          {"algo", abi::BlasCalls::Lt::Setting::kId},
+          {"tile", abi::BlasCalls::Lt::Setting::kTile},
+          {"stages", abi::BlasCalls::Lt::Setting::kStages},
+          {"split_k", abi::BlasCalls::Lt::Setting::kSplitK},
+          {"reduction", abi::BlasCalls::Lt::Setting::kReduction},
+          {"swizzle", abi::BlasCalls::Lt::Setting::kSwizzle},
+          {"custom", abi::BlasCalls::Lt::Setting::kCustom},
+          {"inner", abi::BlasCalls::Lt::Setting::kInnerShape},
+          {"cluster", abi::BlasCalls::Lt::Setting::kCluster},
+      });
   std::string text = "impl=cublaslt";
   for (const auto& [name, setting] : kSettings) {
     std::array<std::uint32_t, 2> value{};  // two of them are 16 bits: what is not written is 0
     std::size_t written = 0;
-    const std::size_t size =
-        setting == abi::LtSetting::kInnerShape || setting == abi::LtSetting::kCluster
-            ? sizeof(std::uint16_t)
-            : sizeof(std::uint32_t);
+    const std::size_t size = setting == abi::BlasCalls::Lt::Setting::kInnerShape ||
+                                     setting == abi::BlasCalls::Lt::Setting::kCluster
+                                 ? sizeof(std::uint16_t)
+                                 : sizeof(std::uint32_t);
     if (library.calls().setting(&algorithm, setting, value.data(), size, &written) ==
         abi::kLtSuccess) {
       text += fmt::format(";{}={}", name, value[0]);
@@ -226,7 +231,7 @@ std::string settings_text(const CublasLibrary& library, const abi::LtAlgorithm& 
 
 /// Returns flags that say how an algorithm computes. Absent: it does not say.
 std::optional<std::uint64_t> numerical_flags(const CublasLibrary& library,
-                                             const abi::LtAlgorithm& algorithm) {
+                                             const abi::BlasCalls::Lt::Algorithm& algorithm) {
   std::uint64_t flags = 0;
   std::size_t written = 0;
   const int status = library.calls().capability(
@@ -239,24 +244,26 @@ bool keeps_promise(const model::LayerSpec& spec, const std::optional<std::uint64
     return true;  // then the compute type that was set decides
   }
   const std::uint64_t flags = *known_flags;
-  const bool may_round = spec.math == model::MathClass::kDownConvert;
-  const bool may_tf32 = may_round || spec.math == model::MathClass::kTf32;
+  const bool may_round = spec.math == model::LayerSpec::MathClass::kDownConvert;
+  const bool may_tf32 = may_round || spec.math == model::LayerSpec::MathClass::kTf32;
   return (may_tf32 || (flags & abi::kLtInputTf32) == 0) &&
          (may_round || (flags & abi::kLtAccumulatorF16) == 0);
 }
 
-std::vector<abi::LtChoice> choices(const CublasHandle& handle, const LtProduct& lt) {
+std::vector<abi::BlasCalls::Lt::Choice> choices(const CublasLibrary::Handle& handle,
+                                                const CublasLibrary::Product& lt) {
   const CublasLibrary& library = handle.library();
-  const OwnedDescriptor preference = make_owned(library,
-                                                library.calls().preference_create,
-                                                library.calls().preference_destroy,
-                                                "a preference");
-  library.check(library.calls().preference_set(preference.get(),
-                                               abi::LtPreferenceAttribute::kMaxWorkspace,
-                                               &kProductWorkspace,
-                                               sizeof kProductWorkspace),
-                "the workspace's limit");
-  std::vector<abi::LtChoice> found(kMaxChoices);
+  const DynamicLibrary::Owned preference = make_owned(library,
+                                                      library.calls().preference_create,
+                                                      library.calls().preference_destroy,
+                                                      "a preference");
+  library.check(
+      library.calls().preference_set(preference.get(),
+                                     abi::BlasCalls::Lt::PreferenceAttribute::kMaxWorkspace,
+                                     &kProductWorkspace,
+                                     sizeof kProductWorkspace),
+      "the workspace's limit");
+  std::vector<abi::BlasCalls::Lt::Choice> found(kMaxChoices);
   int count = 0;
   library.check(library.calls().heuristic(handle.get(),
                                           lt.product.get(),
@@ -270,14 +277,15 @@ std::vector<abi::LtChoice> choices(const CublasHandle& handle, const LtProduct& 
                                           &count),
                 "the heuristic");
   found.resize(static_cast<std::size_t>(std::clamp(count, 0, kMaxChoices)));
-  std::erase_if(found, [](const abi::LtChoice& one) { return one.state != abi::kLtSuccess; });
+  std::erase_if(found,
+                [](const abi::BlasCalls::Lt::Choice& one) { return one.state != abi::kLtSuccess; });
   return found;
 }
 
 ExecutionPlan built(const model::LayerSpec& spec,
                     const GemmProblem& problem,
-                    const abi::LtChoice& choice,
-                    const CublasHandle& handle,
+                    const abi::BlasCalls::Lt::Choice& choice,
+                    const CublasLibrary::Handle& handle,
                     const KernelStep& kernel) {
   ExecutionPlan plan = begin_product_plan(spec, problem, kernel);
   plan.implementation += "cublaslt";
@@ -286,15 +294,15 @@ ExecutionPlan built(const model::LayerSpec& spec,
                                                abi::DevicePointer workspace) {
     const CublasLibrary& library = handle.library();
     // Each slot has descriptors of its own, because the bias' address is one of their attributes.
-    const auto lt = std::make_shared<const LtProduct>(lt_product(library, problem));
-    const auto point = [&](abi::LtProductAttribute name, std::size_t buffer) {
+    const auto lt = std::make_shared<const CublasLibrary::Product>(lt_product(library, problem));
+    const auto point = [&](abi::BlasCalls::Lt::ProductAttribute name, std::size_t buffer) {
       set_attribute(library, lt->product.get(), name, &buffers[buffer], sizeof buffers[buffer]);
     };
     if (const auto bias = problem.bias ? problem.bias : problem.bias_gradient) {
-      point(abi::LtProductAttribute::kBiasPointer, *bias);
+      point(abi::BlasCalls::Lt::ProductAttribute::kBiasPointer, *bias);
     }
     if (problem.saved) {
-      point(abi::LtProductAttribute::kAuxPointer, problem.saved->buffer);
+      point(abi::BlasCalls::Lt::ProductAttribute::kAuxPointer, problem.saved->buffer);
     }
     const auto at = [&](std::size_t buffer) { return abi::address_of(buffers[buffer]); };
     return DeviceLaunch([lt,
@@ -336,9 +344,10 @@ void add_builders(std::vector<VariantBuilder>& builders,
                   std::map<std::string, int>& names,
                   const model::LayerSpec& spec,
                   const GemmProblem& problem,
-                  const CublasHandle& handle,
+                  const CublasLibrary::Handle& handle,
                   const KernelStep& kernel) {
-  for (const abi::LtChoice& choice : choices(handle, lt_product(handle.library(), problem))) {
+  for (const abi::BlasCalls::Lt::Choice& choice :
+       choices(handle, lt_product(handle.library(), problem))) {
     const auto flags = numerical_flags(handle.library(), choice.algorithm);
     if (!keeps_promise(spec, flags)) {
       continue;
@@ -370,7 +379,7 @@ void add_builders(std::vector<VariantBuilder>& builders,
 }  // namespace
 
 std::vector<VariantBuilder> gemm_variants(const model::LayerSpec& spec,
-                                          const CublasHandle& handle,
+                                          const CublasLibrary::Handle& handle,
                                           const KernelStep& kernel) {
   std::vector<VariantBuilder> builders;
   std::map<std::string, int> names;
@@ -378,7 +387,7 @@ std::vector<VariantBuilder> gemm_variants(const model::LayerSpec& spec,
   for (const GemmProblem& problem : gemm_forms(spec)) {
     try {
       add_builders(builders, names, spec, problem, handle, kernel);
-    } catch (const CublasRefusal& words) {
+    } catch (const CublasLibrary::Refusal& words) {
       refusal = refusal.empty() ? words.what() : refusal;
     }
   }

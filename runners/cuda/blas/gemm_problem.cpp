@@ -9,8 +9,8 @@
 
 #include "harness/model/key/op_schema.hpp"
 #include "harness/model/key/tensor.hpp"
-#include "runners/cuda/builtin/builtin_step.hpp"
-#include "runners/cuda/exec/index_space.hpp"
+#include "runners/cuda/builtin/builtin_layer.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
 
 namespace plumb::cuda {
 namespace {
@@ -51,10 +51,10 @@ std::int64_t multiply_extents(const Dimensions& extents) {
 }
 
 /// Returns a matrix stored by rows as one stored by columns: the same bytes, transposed.
-GemmMatrix by_columns(model::DataType type,
-                      std::size_t buffer,
-                      std::int64_t rows,
-                      std::int64_t columns) {
+GemmProblem::Matrix by_columns(model::DataType type,
+                               std::size_t buffer,
+                               std::int64_t rows,
+                               std::int64_t columns) {
   return {type, buffer, columns, rows, columns, 0, false};
 }
 
@@ -116,7 +116,7 @@ bool fuse_gradient(const model::LayerSpec& spec,
   const model::TensorType& saved = operand(spec, *step.operand);
   if (step.fn == model::kBitMask) {
     problem.activation = GemmProblem::Activation::kReluGradient;
-    problem.saved = GemmMatrix{
+    problem.saved = GemmProblem::Matrix{
         saved.dtype, *step.operand, problem.m, problem.n, saved.dims.back() * kByteBits, 0, false};
     return true;
   }
@@ -180,7 +180,7 @@ std::size_t make_before(const model::LayerSpec& spec,
                         Dimensions extents) {
   const model::TensorType& from = operand(spec, index);
   model::TensorType to{from.dtype, std::move(extents), false, {}};
-  BuiltinStep step;
+  BuiltinLayer::Step step;
   step.spec.op = std::move(op);
   step.spec.accumulate = spec.accumulate;
   step.spec.inputs = {from};
@@ -347,9 +347,9 @@ GemmProblem translated(const model::LayerSpec& spec, const Fusing& wanted) {
   }
   GemmProblem problem = general ? general_product(spec, fusing) : matrix_product(spec);
   read_epilogue(spec, fusing, problem);
-  problem.tf32 =
-      operand(spec, 0).dtype == model::DataType::kF32 &&
-      (spec.math == model::MathClass::kTf32 || spec.math == model::MathClass::kDownConvert);
+  problem.tf32 = operand(spec, 0).dtype == model::DataType::kF32 &&
+                 (spec.math == model::LayerSpec::MathClass::kTf32 ||
+                  spec.math == model::LayerSpec::MathClass::kDownConvert);
   if (problem.m <= 0 || problem.n <= 0 || problem.k <= 0 || problem.batch <= 0) {
     throw Unsupported("a matrix without elements");
   }
@@ -378,7 +378,7 @@ std::vector<GemmProblem> gemm_forms(const model::LayerSpec& spec) {
     }
   } catch (const Unsupported&) {  // a mask of bits has only the fused form
   }
-  if (multiplies_f8(spec) && spec.math == model::MathClass::kDownConvert) {
+  if (multiplies_f8(spec) && spec.math == model::LayerSpec::MathClass::kDownConvert) {
     const std::size_t exact = forms.size();
     for (std::size_t i = 0; i < exact; ++i) {
       forms.push_back(forms[i]);
@@ -412,14 +412,14 @@ GemmProblem plain_gemm_problem(const model::LayerSpec& spec) {
   return translated(spec, {false, false});
 }
 
-std::optional<GemvProblem> gemv_problem(const GemmProblem& problem) {
+std::optional<GemmProblem::Gemv> gemv_problem(const GemmProblem& problem) {
   const model::DataType type = problem.d.type;
   if (problem.batch != 1 || (problem.m != 1 && problem.n != 1) ||
       (type != model::DataType::kF32 && type != model::DataType::kF64) || problem.a.type != type ||
       problem.b.type != type) {
     return std::nullopt;
   }
-  GemvProblem result;
+  GemmProblem::Gemv result;
   result.type = type;
   if (problem.n == 1) {  // D is a column: op(A) by op(B)'s column
     result.a = problem.a;

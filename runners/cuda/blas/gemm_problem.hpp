@@ -6,25 +6,40 @@
 #include <optional>
 #include <vector>
 
-#include "runners/cuda/builtin/builtin_step.hpp"
+#include "runners/cuda/builtin/builtin_layer.hpp"
 
 namespace plumb::cuda {
-
-/// Column-major matrix of a product.
-struct GemmMatrix {
-  model::DataType type = model::DataType::kF32;
-  std::size_t buffer = 0;  ///< of the plan: the layer's inputs, its result, what is made before
-  std::int64_t rows = 0;
-  std::int64_t columns = 0;
-  std::int64_t leading = 0;  ///< elements from one column to the next
-  std::int64_t batch_stride = 0;
-  bool transposed = false;  ///< before it is multiplied
-};
 
 /// Layer as cuBLASLt's column-major D = activation(alpha · A · B + beta · C + bias). The layer's
 /// rows are cuBLASLt's columns: D is the result transposed, A the layer's right operand, B its
 /// left. A value that needs no library.
 struct GemmProblem {
+  /// Column-major matrix of a product.
+  struct Matrix {
+    model::DataType type = model::DataType::kF32;
+    std::size_t buffer = 0;  ///< of the plan: the layer's inputs, its result, what is made before
+    std::int64_t rows = 0;
+    std::int64_t columns = 0;
+    std::int64_t leading = 0;  ///< elements from one column to the next
+    std::int64_t batch_stride = 0;
+    bool transposed = false;  ///< before it is multiplied
+  };
+
+  /// Product by a column or row, as cuBLAS' gemv: y := alpha · op(A) · x + beta · y. A value that
+  /// needs no library.
+  struct Gemv {
+    /// Strided vector in memory: every `step`-th element.
+    struct Vector {
+      std::size_t buffer = 0;
+      std::int64_t step = 1;
+    };
+
+    model::DataType type = model::DataType::kF32;
+    Matrix a;  ///< as it lies, its `transposed` as gemv is told
+    Vector x;
+    Vector y;
+  };
+
   enum class Activation { kNone, kRelu, kGeluTanh, kReluGradient, kGeluTanhGradient };
   /// Operand that a bias gradient sums: a factor along k, or D's columns.
   enum class Summed { kA, kB, kD };
@@ -32,14 +47,14 @@ struct GemmProblem {
   std::int64_t n = 0;
   std::int64_t k = 0;
   std::int64_t batch = 1;
-  GemmMatrix a;
-  GemmMatrix b;
-  std::optional<GemmMatrix> c;      ///< of D's extents
+  Matrix a;
+  Matrix b;
+  std::optional<Matrix> c;          ///< of D's extents
   std::optional<std::size_t> bias;  ///< buffer of m numbers, one for each of D's rows
-  GemmMatrix d;
+  Matrix d;
   /// Operand at which an activation's gradient is taken, laid out as D. Of ReLU's gradient it is
   /// one bit an element, set where the operand was positive, with `leading` bits a column.
-  std::optional<GemmMatrix> saved;
+  std::optional<Matrix> saved;
   std::optional<std::size_t> bias_gradient;  ///< buffer of as many numbers as `summed` leaves
   Summed summed = Summed::kD;
   double alpha = 1.0;
@@ -48,8 +63,8 @@ struct GemmProblem {
   bool tf32 = false;
   bool fast_accumulation = false;       ///< of 8-bit floats: sums keep the tensor cores' precision
   std::vector<model::TensorType> made;  ///< what earlier steps write, in buffers after the result's
-  std::vector<BuiltinStep> before;
-  std::vector<BuiltinStep> behind;
+  std::vector<BuiltinLayer::Step> before;
+  std::vector<BuiltinLayer::Step> behind;
 };
 
 /// Translates a `gemm`, `matmul`, `matmul_integer` or `gemm_bias_gradient`. Built-in kernels before
@@ -79,23 +94,8 @@ void check_capability(const model::LayerSpec& spec, int architecture);
 /// kernels do all that follows. Throws Unsupported.
 [[nodiscard]] GemmProblem plain_gemm_problem(const model::LayerSpec& spec);
 
-/// Strided vector in memory: every `step`-th element.
-struct GemvVector {
-  std::size_t buffer = 0;
-  std::int64_t step = 1;
-};
-
-/// Product by a column or row, as cuBLAS' gemv: y := alpha · op(A) · x + beta · y. A value that
-/// needs no library.
-struct GemvProblem {
-  model::DataType type = model::DataType::kF32;
-  GemmMatrix a;  ///< as it lies, its `transposed` as gemv is told
-  GemvVector x;
-  GemvVector y;
-};
-
 /// Returns a product in place (plain_gemm_problem()) as that of a matrix by a vector. Absent:
 /// neither factor is a vector, the type is not f32 or f64, or there is a batch.
-[[nodiscard]] std::optional<GemvProblem> gemv_problem(const GemmProblem& problem);
+[[nodiscard]] std::optional<GemmProblem::Gemv> gemv_problem(const GemmProblem& problem);
 
 }  // namespace plumb::cuda

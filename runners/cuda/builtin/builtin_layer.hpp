@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "harness/model/key/layer_spec.hpp"
-#include "runners/cuda/exec/index_space.hpp"
-#include "runners/cuda/exec/kernel_launch.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
 
 namespace plumb::cuda {
 
@@ -16,6 +15,69 @@ namespace plumb::cuda {
 /// scratch buffers that launches pass to one another. An update has no outputs of its own: they
 /// take the place of inputs. Launches run one after the other. It is a value and needs no device.
 struct BuiltinLayer {
+  /// Operands of one layer, with their strides and buffers. The layer must outlive it.
+  class Operands {
+   public:
+    Operands(const model::LayerSpec& spec, TensorLayout layout);
+
+    /// Returns an operand. Throws Unsupported if it is missing or not dense.
+    [[nodiscard]] const model::TensorType& input(std::size_t index) const;
+    [[nodiscard]] const model::TensorType& output(std::size_t index = 0) const;
+    [[nodiscard]] Dimensions input_strides(std::size_t index) const;
+    [[nodiscard]] Dimensions output_strides(std::size_t index = 0) const;
+    [[nodiscard]] std::size_t input_buffer(std::size_t index) const { return index; }
+    [[nodiscard]] std::size_t output_buffer(std::size_t index = 0) const {
+      return spec_.inputs.size() + index;
+    }
+    [[nodiscard]] const model::LayerSpec& spec() const { return spec_; }
+    [[nodiscard]] std::vector<TensorLayout> input_layouts() const;
+    [[nodiscard]] std::vector<TensorLayout> output_layouts() const;
+
+   private:
+    [[nodiscard]] TensorLayout layout_of(const model::TensorType& type) const;
+
+    const model::LayerSpec& spec_;
+    TensorLayout layout_;
+  };
+
+  /// Work of a built-in kernel before or after a library's part of a layer. It is a layer of its
+  /// own on buffers of the plan.
+  struct Step {
+    model::LayerSpec spec;
+    std::vector<std::size_t> inputs;  ///< buffers of the plan
+    std::size_t output = 0;           ///< of the plan; may be an input of functions of each element
+  };
+
+  /// Layer split into the part that its library executes and the steps that are left.
+  struct Split {
+    model::LayerSpec alone;    ///< without bias and fused steps
+    std::vector<Step> behind;  ///< in place on the result
+  };
+
+  /// Operand of a move: its strides along the index space and the position of its first element.
+  struct MoveSide {
+    Dimensions strides;
+    std::int64_t start = 0;
+    std::size_t buffer = 0;
+  };
+
+  /// Partition of the axes of operands into those that count rows and those that make up one.
+  class RowPartition {
+   public:
+    /// Takes the strides of each operand along all axes. `in_line` says which axes make up a row.
+    RowPartition(const Dimensions& extents,
+                 const std::vector<Dimensions>& strides,
+                 const std::vector<bool>& in_line);
+
+    [[nodiscard]] kernels::RowShape shape() const;
+
+   private:
+    Dimensions row_extents_;
+    Dimensions line_extents_;
+    std::vector<Dimensions> row_strides_;
+    std::vector<Dimensions> line_strides_;
+  };
+
   std::vector<KernelLaunch> launches;
   std::vector<TensorLayout> inputs;          ///< how each operand lies
   std::vector<TensorLayout> outputs;         ///< how each result lies
@@ -30,75 +92,50 @@ struct BuiltinLayer {
 /// refuse a layer for another reason.
 [[nodiscard]] bool has_builtin_kernel(std::string_view op, TensorLayout layout);
 
-/// Operands of one layer, with their strides and buffers. The layer must outlive it.
-class OwnOperands {
- public:
-  OwnOperands(const model::LayerSpec& spec, TensorLayout layout);
-
-  /// Returns an operand. Throws Unsupported if it is missing or not dense.
-  [[nodiscard]] const model::TensorType& input(std::size_t index) const;
-  [[nodiscard]] const model::TensorType& output(std::size_t index = 0) const;
-  [[nodiscard]] Dimensions input_strides(std::size_t index) const;
-  [[nodiscard]] Dimensions output_strides(std::size_t index = 0) const;
-  [[nodiscard]] std::size_t input_buffer(std::size_t index) const { return index; }
-  [[nodiscard]] std::size_t output_buffer(std::size_t index = 0) const {
-    return spec_.inputs.size() + index;
-  }
-  [[nodiscard]] const model::LayerSpec& spec() const { return spec_; }
-  [[nodiscard]] std::vector<TensorLayout> input_layouts() const;
-  [[nodiscard]] std::vector<TensorLayout> output_layouts() const;
-
- private:
-  [[nodiscard]] TensorLayout layout_of(const model::TensorType& type) const;
-
-  const model::LayerSpec& spec_;
-  TensorLayout layout_;
-};
-
 /// Function that returns the launches of one family of operators. Throws Unsupported.
-using BuiltinFunction = std::vector<KernelLaunch> (*)(const OwnOperands& operands);
+using BuiltinFunction = std::vector<KernelLaunch> (*)(const BuiltinLayer::Operands& operands);
 
-std::vector<KernelLaunch> map_eltwise(const OwnOperands& operands);
-std::vector<KernelLaunch> map_binary(const OwnOperands& operands);
-std::vector<KernelLaunch> map_many(const OwnOperands& operands);
-std::vector<KernelLaunch> map_cast(const OwnOperands& operands);
-std::vector<KernelLaunch> map_where(const OwnOperands& operands);
-std::vector<KernelLaunch> map_batch_norm(const OwnOperands& operands);
-std::vector<KernelLaunch> map_response(const OwnOperands& operands);
-std::vector<KernelLaunch> move_concat(const OwnOperands& operands);
-std::vector<KernelLaunch> move_split(const OwnOperands& operands);
-std::vector<KernelLaunch> move_slice(const OwnOperands& operands);
-std::vector<KernelLaunch> move_transpose(const OwnOperands& operands);
-std::vector<KernelLaunch> move_expand(const OwnOperands& operands);
-std::vector<KernelLaunch> move_tile(const OwnOperands& operands);
-std::vector<KernelLaunch> move_view(const OwnOperands& operands);
-std::vector<KernelLaunch> move_depth_to_space(const OwnOperands& operands);
-std::vector<KernelLaunch> move_space_to_depth(const OwnOperands& operands);
-std::vector<KernelLaunch> select_gather(const OwnOperands& operands);
-std::vector<KernelLaunch> select_pad(const OwnOperands& operands);
-std::vector<KernelLaunch> select_resize(const OwnOperands& operands);
-std::vector<KernelLaunch> pool_windows(const OwnOperands& operands);
-std::vector<KernelLaunch> map_quantize(const OwnOperands& operands);
-std::vector<KernelLaunch> map_dequantize(const OwnOperands& operands);
-std::vector<KernelLaunch> multiply_integers(const OwnOperands& operands);
-std::vector<KernelLaunch> convolve_integers(const OwnOperands& operands);
-std::vector<KernelLaunch> attend(const OwnOperands& operands);
-std::vector<KernelLaunch> attend_backward(const OwnOperands& operands);
-std::vector<KernelLaunch> map_eltwise_gradient(const OwnOperands& operands);
-std::vector<KernelLaunch> row_softmax_gradient(const OwnOperands& operands);
-std::vector<KernelLaunch> row_batch_norm_training(const OwnOperands& operands);
-std::vector<KernelLaunch> row_batch_norm_gradient(const OwnOperands& operands);
-std::vector<KernelLaunch> row_layer_norm_gradient(const OwnOperands& operands);
-std::vector<KernelLaunch> pool_gradients(const OwnOperands& operands);
-std::vector<KernelLaunch> gather_gradients(const OwnOperands& operands);
-std::vector<KernelLaunch> update_tensors(const OwnOperands& operands);
-std::vector<KernelLaunch> adapt_scale(const OwnOperands& operands);
-std::vector<KernelLaunch> row_softmax(const OwnOperands& operands);
-std::vector<KernelLaunch> row_layer_norm(const OwnOperands& operands);
-std::vector<KernelLaunch> row_channel_norm(const OwnOperands& operands);
-std::vector<KernelLaunch> row_reduce(const OwnOperands& operands);
-std::vector<KernelLaunch> recur(const OwnOperands& operands);
-std::vector<KernelLaunch> row_arg_reduce(const OwnOperands& operands);
+std::vector<KernelLaunch> map_eltwise(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> map_binary(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> map_many(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> map_cast(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> map_where(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> map_batch_norm(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> map_response(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> move_concat(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> move_split(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> move_slice(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> move_transpose(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> move_expand(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> move_tile(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> move_view(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> move_depth_to_space(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> move_space_to_depth(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> select_gather(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> select_pad(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> select_resize(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> pool_windows(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> map_quantize(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> map_dequantize(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> multiply_integers(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> convolve_integers(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> attend(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> attend_backward(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> map_eltwise_gradient(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> row_softmax_gradient(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> row_batch_norm_training(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> row_batch_norm_gradient(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> row_layer_norm_gradient(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> pool_gradients(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> gather_gradients(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> update_tensors(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> adapt_scale(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> row_softmax(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> row_layer_norm(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> row_channel_norm(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> row_reduce(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> recur(const BuiltinLayer::Operands& operands);
+std::vector<KernelLaunch> row_arg_reduce(const BuiltinLayer::Operands& operands);
 
 /// Returns the types of the buffers that a recurrent layer's launches pass to one another. Throws
 /// Unsupported.
@@ -119,18 +156,11 @@ std::vector<KernelLaunch> row_arg_reduce(const OwnOperands& operands);
 /// Returns the kernels' name for a function of layer keys (kernels/map.cuh).
 [[nodiscard]] std::string function_name(const std::string& fn);
 
-/// Operand of a move: its strides along the index space and the position of its first element.
-struct MoveSide {
-  Dimensions strides;
-  std::int64_t start = 0;
-  std::size_t buffer = 0;
-};
-
 /// Makes the launch that moves elements from one place to another, without interpreting them.
 [[nodiscard]] KernelLaunch move_launch(model::DataType type,
                                        const Dimensions& extents,
-                                       const MoveSide& to,
-                                       const MoveSide& from);
+                                       const BuiltinLayer::MoveSide& to,
+                                       const BuiltinLayer::MoveSide& from);
 
 /// Makes the launch that copies a tensor from one layout into another.
 [[nodiscard]] KernelLaunch layout_change(const model::TensorType& type,
@@ -139,24 +169,29 @@ struct MoveSide {
                                          std::size_t source,
                                          std::size_t result);
 
-/// Partition of the axes of operands into those that count rows and those that make up one.
-class RowParting {
- public:
-  /// Takes the strides of each operand along all axes. `in_line` says which axes make up a row.
-  RowParting(const Dimensions& extents,
-             const std::vector<Dimensions>& strides,
-             const std::vector<bool>& in_line);
-
-  [[nodiscard]] kernels::RowShape shape() const;
-
- private:
-  Dimensions row_extents_;
-  Dimensions line_extents_;
-  std::vector<Dimensions> row_strides_;
-  std::vector<Dimensions> line_strides_;
-};
-
 /// Returns a mask in which the axes from `first` up to `end` make up a row.
 [[nodiscard]] std::vector<bool> from_axis(std::size_t rank, std::size_t first, std::size_t end);
+
+/// Makes the plan of a layer by built-in kernels alone.
+[[nodiscard]] ExecutionPlan builtin_plan(const model::LayerSpec& spec,
+                                         const BuiltinLayer& layer,
+                                         const KernelStep& kernel);
+
+/// Appends steps to a plan. Their activations lie in `layout`. Throws Unsupported if there is no
+/// built-in kernel for one.
+void append_builtin_steps(ExecutionPlan& plan,
+                          const std::vector<BuiltinLayer::Step>& steps,
+                          TensorLayout layout,
+                          const KernelStep& kernel);
+
+/// Returns the layout that each of a layer's operands must have for its steps. An operand that no
+/// step reads has `layout`.
+[[nodiscard]] std::vector<TensorLayout> input_layouts(const model::LayerSpec& layer,
+                                                      const std::vector<BuiltinLayer::Step>& steps,
+                                                      TensorLayout layout);
+
+/// Splits a convolution or product with bias or fused steps, or with a bias gradient beside it.
+/// Buffers are the layer's operands, then its results. Throws Unsupported if an operand is missing.
+[[nodiscard]] BuiltinLayer::Split split_layer(const model::LayerSpec& spec);
 
 }  // namespace plumb::cuda

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "harness/model/key/product_kind.hpp"
+#include "harness/model/key/operator_families.hpp"
 #include "runners/cuda/builtin/builtin_layer.hpp"
-#include "runners/cuda/builtin/step_chain.hpp"
-#include "runners/cuda/exec/index_space.hpp"
+#include "runners/cuda/builtin/integer_layers.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
 
 namespace plumb::cuda {
 namespace {
@@ -67,7 +67,7 @@ model::TensorType factor_of(const model::LayerSpec& spec) {
 struct IntegerForm {
   std::array<std::size_t, 2> factors{};  ///< buffers that the product reads
   std::size_t sums = 0;                  ///< buffer of s32 that it writes; may be the result's
-  std::vector<ScratchTensor> made;
+  std::vector<ExecutionPlan::Scratch> made;
   std::vector<KernelLaunch> once;    ///< of constant operands alone
   std::vector<KernelLaunch> before;  ///< in the timed part
   std::vector<KernelLaunch> behind;
@@ -83,7 +83,7 @@ class Writer {
 
   /// Throws Unsupported.
   IntegerForm run() {
-    form_.inputs = OwnOperands(spec_, layout_).input_layouts();
+    form_.inputs = BuiltinLayer::Operands(spec_, layout_).input_layouts();
     form_.inputs[0] = layout_;
     form_.inputs[1] = is_convolution(spec_) ? layout_ : TensorLayout::kChannelsFirst;
     form_.factors = {is_copied(spec_) ? copied() : 0, 1};
@@ -107,7 +107,7 @@ class Writer {
   }
 
  private:
-  std::size_t make(ScratchTensor tensor) {
+  std::size_t make(ExecutionPlan::Scratch tensor) {
     form_.made.push_back(std::move(tensor));
     return spec_.inputs.size() + spec_.outputs.size() + form_.made.size() - 1;
   }
@@ -121,7 +121,7 @@ class Writer {
   std::size_t copied() {
     const model::TensorType& x = *spec_.inputs[0];
     const bool constant = x.constant && (!has_x_zero() || spec_.inputs[at_.x_zero_point]->constant);
-    ScratchTensor made{factor_of(spec_), layout_, constant};
+    ExecutionPlan::Scratch made{factor_of(spec_), layout_, constant};
     kernels::ShiftShape shape{};
     shape.space =
         plain_space(made.type.dims,
@@ -236,7 +236,7 @@ ExecutionPlan composed(const model::LayerSpec& spec,
   plan.workspace_bytes = product.workspace_bytes;
   plan.creation = product.creation;
   plan.attributes = product.attributes;
-  for (const ScratchTensor& made : form.made) {
+  for (const ExecutionPlan::Scratch& made : form.made) {
     add_scratch(plan, made);
   }
   std::vector<std::size_t> map{form.factors[0], form.factors[1], form.sums};

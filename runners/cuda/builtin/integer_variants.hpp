@@ -7,7 +7,6 @@
 
 #include "harness/model/key/layer_spec.hpp"
 #include "runners/cuda/exec/execution_plan.hpp"
-#include "runners/cuda/exec/kernel_launch.hpp"
 
 namespace plumb::cuda {
 

@@ -55,7 +55,7 @@ std::string common_compute_name(model::DataType a, model::DataType b) {
   return "float";
 }
 
-KernelLaunch two(const OwnOperands& operands,
+KernelLaunch two(const BuiltinLayer::Operands& operands,
                  const std::string& function,
                  std::size_t left,
                  std::size_t left_buffer,
@@ -92,7 +92,7 @@ std::string function_name(const std::string& fn) {
   return fn + "_of";
 }
 
-std::vector<KernelLaunch> map_eltwise(const OwnOperands& operands) {
+std::vector<KernelLaunch> map_eltwise(const BuiltinLayer::Operands& operands) {
   const model::TensorType& x = operands.input(0);
   const model::TensorType& y = operands.output();
   const std::string& fn = operands.spec().text("fn");
@@ -118,7 +118,7 @@ std::vector<KernelLaunch> map_eltwise(const OwnOperands& operands) {
                    {operands.output_buffer(), operands.input_buffer(0)})};
 }
 
-std::vector<KernelLaunch> map_binary(const OwnOperands& operands) {
+std::vector<KernelLaunch> map_binary(const BuiltinLayer::Operands& operands) {
   const bool slope = operands.spec().op == "prelu";
   return {two(operands,
               slope ? "prelu_of" : function_name(operands.spec().text("fn")),
@@ -127,7 +127,7 @@ std::vector<KernelLaunch> map_binary(const OwnOperands& operands) {
               1)};
 }
 
-std::vector<KernelLaunch> map_many(const OwnOperands& operands) {
+std::vector<KernelLaunch> map_many(const BuiltinLayer::Operands& operands) {
   const std::string function =
       function_name(operands.spec().op == "sum" ? "add" : operands.spec().op);
   for (std::size_t i = 0; i < operands.spec().inputs.size(); ++i) {
@@ -144,7 +144,7 @@ std::vector<KernelLaunch> map_many(const OwnOperands& operands) {
   return launches;
 }
 
-std::vector<KernelLaunch> map_cast(const OwnOperands& operands) {
+std::vector<KernelLaunch> map_cast(const BuiltinLayer::Operands& operands) {
   const model::TensorType& x = operands.input(0);
   const model::TensorType& y = operands.output();
   return {launched(fmt::format("map_one<same_of, {}, {}, {}>",
@@ -155,7 +155,7 @@ std::vector<KernelLaunch> map_cast(const OwnOperands& operands) {
                    {operands.output_buffer(), operands.input_buffer(0)})};
 }
 
-std::vector<KernelLaunch> map_where(const OwnOperands& operands) {
+std::vector<KernelLaunch> map_where(const BuiltinLayer::Operands& operands) {
   const model::TensorType& y = operands.output();
   std::vector<Dimensions> strides{operands.output_strides()};
   for (std::size_t i = 0; i < 3; ++i) {
@@ -169,7 +169,7 @@ std::vector<KernelLaunch> map_where(const OwnOperands& operands) {
                     operands.input_buffer(2)})};
 }
 
-std::vector<KernelLaunch> map_batch_norm(const OwnOperands& operands) {
+std::vector<KernelLaunch> map_batch_norm(const BuiltinLayer::Operands& operands) {
   const model::TensorType& x = operands.input(0);
   const bool spatial = operands.spec().text("mode") == "spatial";
   std::vector<Dimensions> strides{operands.output_strides(), operands.input_strides(0)};
@@ -199,7 +199,7 @@ std::vector<KernelLaunch> map_batch_norm(const OwnOperands& operands) {
                    {operands.output_buffer(), 0, 1, 2, 3, 4})};
 }
 
-std::vector<KernelLaunch> map_response(const OwnOperands& operands) {
+std::vector<KernelLaunch> map_response(const BuiltinLayer::Operands& operands) {
   const model::TensorType& x = operands.input(0);
   const model::LayerSpec& spec = operands.spec();
   if (x.dims.size() < 2 || !model::is_floating(x.dtype)) {

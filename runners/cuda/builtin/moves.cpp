@@ -10,14 +10,14 @@
 namespace plumb::cuda {
 namespace {
 
-MoveSide input_side(const OwnOperands& operands, std::size_t index = 0) {
+BuiltinLayer::MoveSide input_side(const BuiltinLayer::Operands& operands, std::size_t index = 0) {
   return {operands.input_strides(index), 0, operands.input_buffer(index)};
 }
-MoveSide output_side(const OwnOperands& operands, std::size_t index = 0) {
+BuiltinLayer::MoveSide output_side(const BuiltinLayer::Operands& operands, std::size_t index = 0) {
   return {operands.output_strides(index), 0, operands.output_buffer(index)};
 }
 
-std::size_t axis_of(const OwnOperands& operands) {
+std::size_t axis_of(const BuiltinLayer::Operands& operands) {
   const std::int64_t axis = operands.spec().integer("axis");
   if (axis < 0 || axis >= std::ssize(operands.input(0).dims)) {
     throw Unsupported(fmt::format("axis {} lies outside the operand", axis));
@@ -25,7 +25,7 @@ std::size_t axis_of(const OwnOperands& operands) {
   return static_cast<std::size_t>(axis);
 }
 
-std::vector<KernelLaunch> moved_all(const OwnOperands& operands,
+std::vector<KernelLaunch> moved_all(const BuiltinLayer::Operands& operands,
                                     const Dimensions& extents,
                                     Dimensions to,
                                     Dimensions from,
@@ -40,8 +40,8 @@ std::vector<KernelLaunch> moved_all(const OwnOperands& operands,
 
 KernelLaunch move_launch(model::DataType type,
                          const Dimensions& extents,
-                         const MoveSide& to,
-                         const MoveSide& from) {
+                         const BuiltinLayer::MoveSide& to,
+                         const BuiltinLayer::MoveSide& from) {
   kernels::MapShape shape{};
   shape.space = joined_space(extents, {to.strides, from.strides});
   shape.starts[0] = to.start;
@@ -53,10 +53,10 @@ KernelLaunch move_launch(model::DataType type,
                         {to.buffer, from.buffer});
 }
 
-std::vector<KernelLaunch> move_concat(const OwnOperands& operands) {
+std::vector<KernelLaunch> move_concat(const BuiltinLayer::Operands& operands) {
   const std::size_t axis = axis_of(operands);
   std::vector<KernelLaunch> launches;
-  MoveSide to = output_side(operands);
+  BuiltinLayer::MoveSide to = output_side(operands);
   for (std::size_t i = 0; i < operands.spec().inputs.size(); ++i) {
     const model::TensorType& part = operands.input(i);
     if (element_count(part) > 0) {
@@ -70,10 +70,10 @@ std::vector<KernelLaunch> move_concat(const OwnOperands& operands) {
   return launches;
 }
 
-std::vector<KernelLaunch> move_split(const OwnOperands& operands) {
+std::vector<KernelLaunch> move_split(const BuiltinLayer::Operands& operands) {
   const std::size_t axis = axis_of(operands);
   std::vector<KernelLaunch> launches;
-  MoveSide from = input_side(operands);
+  BuiltinLayer::MoveSide from = input_side(operands);
   for (std::size_t i = 0; i < operands.spec().outputs.size(); ++i) {
     const model::TensorType& part = operands.output(i);
     if (element_count(part) > 0) {
@@ -87,11 +87,11 @@ std::vector<KernelLaunch> move_split(const OwnOperands& operands) {
   return launches;
 }
 
-std::vector<KernelLaunch> move_slice(const OwnOperands& operands) {
+std::vector<KernelLaunch> move_slice(const BuiltinLayer::Operands& operands) {
   const std::vector<std::int64_t>& axes = operands.spec().integers("axes");
   const std::vector<std::int64_t>& starts = operands.spec().integers("starts");
   const std::vector<std::int64_t>& steps = operands.spec().integers("steps");
-  MoveSide from = input_side(operands);
+  BuiltinLayer::MoveSide from = input_side(operands);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto axis = static_cast<std::size_t>(axes[i]);
     from.start += starts.at(i) * from.strides.at(axis);
@@ -101,7 +101,7 @@ std::vector<KernelLaunch> move_slice(const OwnOperands& operands) {
       move_launch(operands.output().dtype, operands.output().dims, output_side(operands), from)};
 }
 
-std::vector<KernelLaunch> move_transpose(const OwnOperands& operands) {
+std::vector<KernelLaunch> move_transpose(const BuiltinLayer::Operands& operands) {
   const Dimensions from = operands.input_strides(0);
   Dimensions turned;
   for (const std::int64_t axis : operands.spec().integers("perm")) {
@@ -110,7 +110,7 @@ std::vector<KernelLaunch> move_transpose(const OwnOperands& operands) {
   return moved_all(operands, operands.output().dims, operands.output_strides(), std::move(turned));
 }
 
-std::vector<KernelLaunch> move_expand(const OwnOperands& operands) {
+std::vector<KernelLaunch> move_expand(const BuiltinLayer::Operands& operands) {
   const Dimensions& y = operands.output().dims;
   return moved_all(operands,
                    y,
@@ -118,7 +118,7 @@ std::vector<KernelLaunch> move_expand(const OwnOperands& operands) {
                    broadcast_strides(operands.input(0).dims, operands.input_strides(0), y));
 }
 
-std::vector<KernelLaunch> move_tile(const OwnOperands& operands) {
+std::vector<KernelLaunch> move_tile(const BuiltinLayer::Operands& operands) {
   const Dimensions& x = operands.input(0).dims;
   const Dimensions from_strides = operands.input_strides(0);
   const Dimensions to_strides = operands.output_strides();
@@ -133,12 +133,12 @@ std::vector<KernelLaunch> move_tile(const OwnOperands& operands) {
   return moved_all(operands, extents, std::move(to), std::move(from));
 }
 
-std::vector<KernelLaunch> move_view(const OwnOperands& operands) {
+std::vector<KernelLaunch> move_view(const BuiltinLayer::Operands& operands) {
   const std::int64_t count = element_count(operands.output());
   return moved_all(operands, {count}, {1}, {1});
 }
 
-std::vector<KernelLaunch> move_depth_to_space(const OwnOperands& operands) {
+std::vector<KernelLaunch> move_depth_to_space(const BuiltinLayer::Operands& operands) {
   const Dimensions& x = operands.input(0).dims;
   const std::int64_t block = operands.spec().integer("block");
   const Dimensions from = operands.input_strides(0);
@@ -154,7 +154,7 @@ std::vector<KernelLaunch> move_depth_to_space(const OwnOperands& operands) {
                    {from[0], channel, from[2], row, from[3], column});
 }
 
-std::vector<KernelLaunch> move_space_to_depth(const OwnOperands& operands) {
+std::vector<KernelLaunch> move_space_to_depth(const BuiltinLayer::Operands& operands) {
   const Dimensions& x = operands.input(0).dims;
   const std::int64_t block = operands.spec().integer("block");
   const Dimensions from = operands.input_strides(0);
@@ -189,7 +189,7 @@ int index_in(const std::array<std::string_view, Size>& words, const std::string&
 
 }  // namespace
 
-std::vector<KernelLaunch> select_gather(const OwnOperands& operands) {
+std::vector<KernelLaunch> select_gather(const BuiltinLayer::Operands& operands) {
   const model::TensorType& data = operands.input(0);
   const model::TensorType& indices = operands.input(1);
   const auto axis = static_cast<std::size_t>(operands.spec().integer("axis"));
@@ -227,7 +227,7 @@ std::vector<KernelLaunch> select_gather(const OwnOperands& operands) {
       {operands.output_buffer(), operands.input_buffer(0), operands.input_buffer(1)})};
 }
 
-std::vector<KernelLaunch> select_pad(const OwnOperands& operands) {
+std::vector<KernelLaunch> select_pad(const BuiltinLayer::Operands& operands) {
   constexpr std::array<std::string_view, 4> kModes{"constant", "reflect", "edge", "wrap"};
   const model::TensorType& x = operands.input(0);
   const std::vector<std::int64_t>& pads = operands.spec().integers("pads");
@@ -250,7 +250,7 @@ std::vector<KernelLaunch> select_pad(const OwnOperands& operands) {
                          {operands.output_buffer(), operands.input_buffer(0)})};
 }
 
-std::vector<KernelLaunch> select_resize(const OwnOperands& operands) {
+std::vector<KernelLaunch> select_resize(const BuiltinLayer::Operands& operands) {
   constexpr std::array<std::string_view, 6> kCoordinates{"half_pixel",
                                                          "half_pixel_symmetric",
                                                          "pytorch_half_pixel",
@@ -296,7 +296,7 @@ std::vector<KernelLaunch> select_resize(const OwnOperands& operands) {
                          {operands.output_buffer(), operands.input_buffer(0)})};
 }
 
-std::vector<KernelLaunch> pool_windows(const OwnOperands& operands) {
+std::vector<KernelLaunch> pool_windows(const BuiltinLayer::Operands& operands) {
   const model::LayerSpec& spec = operands.spec();
   const model::TensorType& x = operands.input(0);
   if (x.dims.size() < 3 || x.dims.size() > 5) {

@@ -196,7 +196,7 @@ class TensorGroup {
 BuiltinLayer update_layer(const model::LayerSpec& spec, std::size_t tensors) {
   check_operands(spec, "weights are updated in f32, and none is constant");
   const model::UpdateShape shape(spec);
-  const OwnOperands operands(spec, TensorLayout::kChannelsFirst);
+  const BuiltinLayer::Operands operands(spec, TensorLayout::kChannelsFirst);
   BuiltinLayer layer{{}, operands.input_layouts(), operands.output_layouts(), {}};
   for (std::size_t first = 0; first < shape.tensors(); first += tensors) {
     const TensorGroup group(spec,
@@ -223,7 +223,7 @@ BuiltinLayer loss_scale_layer(const model::LayerSpec& spec) {
   constexpr std::size_t kFirstGradient = 2;
   constexpr auto kGroup = static_cast<std::size_t>(kernels::kMaxTensors);
   check_operands(spec, "gradients are checked in f32, and none is constant");
-  const OwnOperands own(spec, TensorLayout::kChannelsFirst);
+  const BuiltinLayer::Operands own(spec, TensorLayout::kChannelsFirst);
   BuiltinLayer layer{{}, own.input_layouts(), own.output_layouts(), {}};
   Buffers operands{own.output_buffer(0), own.output_buffer(1), own.output_buffer(2), 0, 1};
   kernels::LossScaleShape rule{};
@@ -254,7 +254,7 @@ BuiltinLayer loss_scale_layer(const model::LayerSpec& spec) {
 
 }  // namespace
 
-std::vector<KernelLaunch> update_tensors(const OwnOperands& operands) {
+std::vector<KernelLaunch> update_tensors(const BuiltinLayer::Operands& operands) {
   return update_at_once(operands.spec()).launches;
 }
 
@@ -262,7 +262,7 @@ std::vector<model::TensorType> update_scratch(const model::LayerSpec& spec) {
   return update_at_once(spec).scratch;
 }
 
-std::vector<KernelLaunch> adapt_scale(const OwnOperands& operands) {
+std::vector<KernelLaunch> adapt_scale(const BuiltinLayer::Operands& operands) {
   return loss_scale_layer(operands.spec()).launches;
 }
 

@@ -7,12 +7,12 @@
 #include <optional>
 #include <utility>
 
-#include "harness/model/key/sequence_shapes.hpp"
+#include "harness/model/key/operator_families.hpp"
 #include "harness/model/key/training_layers.hpp"
 #include "runners/cuda/dnn/cudnn_library.hpp"
 #include "runners/cuda/dnn/graph_variants.hpp"
-#include "runners/cuda/dnn/tensor_graph.hpp"
-#include "runners/cuda/exec/index_space.hpp"
+#include "runners/cuda/dnn/operation_graph.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
 
 namespace plumb::cuda {
 namespace {
@@ -25,10 +25,11 @@ class AttentionBuilder {
   enum Extent { kScores, kRows };
 
   /// Takes the layer's extents and the type of queries, keys and values.
-  AttentionBuilder(const model::AttentionShape& shape, abi::Type type) : s_(shape), type_(type) {}
+  AttentionBuilder(const model::AttentionShape& shape, abi::CudnnCalls::Type type)
+      : s_(shape), type_(type) {}
 
   [[nodiscard]] const model::AttentionShape& shape() const { return s_; }
-  [[nodiscard]] abi::Type type() const { return type_; }
+  [[nodiscard]] abi::CudnnCalls::Type type() const { return type_; }
   [[nodiscard]] TensorGraph& graph() { return graph_; }
 
   /// Adds an operand or, without an index, a result. It lies as the layer has it: heads apart or
@@ -41,11 +42,13 @@ class AttentionBuilder {
   void turn(std::size_t tensor);
   std::size_t number(double value);
   /// Adds a virtual tensor, which is never in memory.
-  std::size_t between(Extent extent, abi::Type type = abi::Type::kFloat);
+  std::size_t between(Extent extent, abi::CudnnCalls::Type type = abi::CudnnCalls::Type::kFloat);
 
   std::size_t product(std::size_t left, std::size_t right, std::size_t output);
-  PointwiseOperation& append(abi::PointwiseMode mode, std::size_t input, std::size_t output);
-  std::size_t pointwise(abi::PointwiseMode mode,
+  TensorGraph::Pointwise& append(abi::CudnnCalls::PointwiseMode mode,
+                                 std::size_t input,
+                                 std::size_t output);
+  std::size_t pointwise(abi::CudnnCalls::PointwiseMode mode,
                         std::size_t input,
                         std::optional<std::size_t> other,
                         Extent extent = kScores);
@@ -55,17 +58,17 @@ class AttentionBuilder {
 
  private:
   model::AttentionShape s_;
-  abi::Type type_;
+  abi::CudnnCalls::Type type_;
   TensorGraph graph_;
 };
 
-using Mode = abi::PointwiseMode;
+using Mode = abi::CudnnCalls::PointwiseMode;
 
 std::size_t AttentionBuilder::operand(std::optional<std::size_t> index,
                                       std::int64_t heads,
                                       std::int64_t length,
                                       std::int64_t numbers) {
-  GraphTensor& tensor = graph_.tensors.emplace_back();
+  TensorGraph::Tensor& tensor = graph_.tensors.emplace_back();
   tensor.type = type_;
   tensor.operand = index;
   tensor.dimensions = {s_.batch, heads, length, numbers};
@@ -76,21 +79,21 @@ std::size_t AttentionBuilder::operand(std::optional<std::size_t> index,
 }
 
 void AttentionBuilder::turn(std::size_t tensor) {
-  GraphTensor& turned = graph_.tensors.at(tensor);
+  TensorGraph::Tensor& turned = graph_.tensors.at(tensor);
   std::swap(turned.dimensions[2], turned.dimensions[3]);
   std::swap(turned.strides[2], turned.strides[3]);
 }
 
 std::size_t AttentionBuilder::number(double value) {
-  GraphTensor& tensor = graph_.tensors.emplace_back();
+  TensorGraph::Tensor& tensor = graph_.tensors.emplace_back();
   tensor.dimensions = {1, 1, 1, 1};
   tensor.strides = {1, 1, 1, 1};
   tensor.value = static_cast<float>(value);
   return graph_.tensors.size() - 1;
 }
 
-std::size_t AttentionBuilder::between(Extent extent, abi::Type type) {
-  GraphTensor& tensor = graph_.tensors.emplace_back();
+std::size_t AttentionBuilder::between(Extent extent, abi::CudnnCalls::Type type) {
+  TensorGraph::Tensor& tensor = graph_.tensors.emplace_back();
   tensor.type = type;
   tensor.dimensions = {s_.batch, s_.q_heads, s_.queries, extent == kScores ? s_.keys : 1};
   tensor.strides = compute_strides(tensor.dimensions, TensorLayout::kChannelsFirst);
@@ -99,16 +102,16 @@ std::size_t AttentionBuilder::between(Extent extent, abi::Type type) {
 }
 
 std::size_t AttentionBuilder::product(std::size_t left, std::size_t right, std::size_t output) {
-  graph_.operations.emplace_back(MatmulOperation{left, right, output});
+  graph_.operations.emplace_back(TensorGraph::Matmul{left, right, output});
   return output;
 }
 
-PointwiseOperation& AttentionBuilder::append(Mode mode, std::size_t input, std::size_t output) {
-  PointwiseOperation step;
+TensorGraph::Pointwise& AttentionBuilder::append(Mode mode, std::size_t input, std::size_t output) {
+  TensorGraph::Pointwise step;
   step.mode = mode;
   step.input = input;
   step.output = output;
-  return std::get<PointwiseOperation>(graph_.operations.emplace_back(step));
+  return std::get<TensorGraph::Pointwise>(graph_.operations.emplace_back(step));
 }
 
 std::size_t AttentionBuilder::pointwise(Mode mode,
@@ -123,27 +126,27 @@ std::size_t AttentionBuilder::pointwise(Mode mode,
 std::size_t AttentionBuilder::reduced(abi::CudnnCalls::Reduction reduction,
                                       std::size_t input,
                                       std::size_t output) {
-  graph_.operations.emplace_back(ReductionOperation{reduction, input, output});
+  graph_.operations.emplace_back(TensorGraph::Reduction{reduction, input, output});
   return output;
 }
 
 std::size_t AttentionBuilder::causal(std::size_t scores) {
   const auto index = [&](std::int64_t axis) {
-    const std::size_t output = between(kScores, abi::Type::kInt32);
-    PointwiseOperation& step = append(Mode::kIndex, scores, output);
+    const std::size_t output = between(kScores, abi::CudnnCalls::Type::kInt32);
+    TensorGraph::Pointwise& step = append(Mode::kIndex, scores, output);
     step.axis = axis;
-    step.compute = abi::Type::kInt32;
+    step.compute = abi::CudnnCalls::Type::kInt32;
     return output;
   };
   const std::size_t query = index(2);
   const std::size_t key = index(3);
-  const std::size_t seen = between(kScores, abi::Type::kBoolean);
-  PointwiseOperation& comparison = append(Mode::kGreaterEqual, query, seen);
+  const std::size_t seen = between(kScores, abi::CudnnCalls::Type::kBoolean);
+  TensorGraph::Pointwise& comparison = append(Mode::kGreaterEqual, query, seen);
   comparison.operand = key;
-  comparison.compute = abi::Type::kBoolean;
+  comparison.compute = abi::CudnnCalls::Type::kBoolean;
   const std::size_t lowest = number(std::numeric_limits<float>::lowest());
   const std::size_t output = between(kScores);
-  PointwiseOperation& choice = append(Mode::kSelect, scores, output);
+  TensorGraph::Pointwise& choice = append(Mode::kSelect, scores, output);
   choice.operand = lowest;
   choice.condition = seen;
   return output;
@@ -151,9 +154,9 @@ std::size_t AttentionBuilder::causal(std::size_t scores) {
 
 /// Returns the one type of a layer's tensors: f16 or bf16, as cuDNN's attention takes them. Throws
 /// Unsupported for other types, and for tensors of several types.
-[[nodiscard]] abi::Type attention_type(const model::LayerSpec& spec,
-                                       std::size_t operands,
-                                       std::size_t outputs) {
+[[nodiscard]] abi::CudnnCalls::Type attention_type(const model::LayerSpec& spec,
+                                                   std::size_t operands,
+                                                   std::size_t outputs) {
   const model::DataType type = spec.inputs.at(0)->dtype;
   for (std::size_t operand = 1; operand < operands; ++operand) {
     if (spec.inputs.at(operand)->dtype != type) {
@@ -211,11 +214,11 @@ class GradientTranslation {
   static constexpr auto kScores = AttentionBuilder::kScores;
   static constexpr auto kRows = AttentionBuilder::kRows;
 
-  GraphTensor& tensor(std::size_t index) { return b_.graph().tensors.at(index); }
+  TensorGraph::Tensor& tensor(std::size_t index) { return b_.graph().tensors.at(index); }
 
   /// Adds a virtual tensor, which is never in memory.
-  std::size_t within(Dimensions dimensions, abi::Type type) {
-    GraphTensor& made = b_.graph().tensors.emplace_back();
+  std::size_t within(Dimensions dimensions, abi::CudnnCalls::Type type) {
+    TensorGraph::Tensor& made = b_.graph().tensors.emplace_back();
     made.type = type;
     made.strides = compute_strides(dimensions, TensorLayout::kChannelsFirst);
     made.dimensions = std::move(dimensions);
@@ -225,7 +228,7 @@ class GradientTranslation {
 
   /// Places an f32 tensor in an intermediate buffer of the plan, and returns its index.
   std::size_t in_memory(std::size_t index) {
-    GraphTensor& made = tensor(index);
+    TensorGraph::Tensor& made = tensor(index);
     made.is_virtual = false;
     made.operand = spec_.inputs.size() + spec_.outputs.size() + form_.made.size();
     model::TensorType type;
@@ -237,18 +240,18 @@ class GradientTranslation {
 
   /// Adds a view of a tensor with its last two axes swapped.
   std::size_t turned(std::size_t index) {
-    const GraphTensor from = tensor(index);
+    const TensorGraph::Tensor from = tensor(index);
     const std::size_t view = within(from.dimensions, b_.type());
     tensor(view).strides = from.strides;
     b_.turn(view);
-    b_.graph().operations.emplace_back(ReshapeOperation{index, view});
+    b_.graph().operations.emplace_back(TensorGraph::Reshape{index, view});
     return view;
   }
 
   std::size_t gradient_sums(std::size_t dy) {
     const std::size_t y = b_.operand(kResult, s_.q_heads, s_.queries, s_.value_head);
     const std::size_t products =
-        within({s_.batch, s_.q_heads, s_.queries, s_.value_head}, abi::Type::kFloat);
+        within({s_.batch, s_.q_heads, s_.queries, s_.value_head}, abi::CudnnCalls::Type::kFloat);
     b_.append(Mode::kMultiply, dy, products).operand = y;
     const std::size_t rows =
         b_.reduced(abi::CudnnCalls::Reduction::kAdd, products, b_.between(kRows));
@@ -294,8 +297,8 @@ class GradientTranslation {
 
   void write_query_gradient(std::size_t scores, std::size_t k) {
     const std::size_t keys = turned(k);
-    const std::size_t sums =
-        in_memory(within({s_.batch, s_.q_heads, s_.queries, s_.head}, abi::Type::kFloat));
+    const std::size_t sums = in_memory(
+        within({s_.batch, s_.q_heads, s_.queries, s_.head}, abi::CudnnCalls::Type::kFloat));
     b_.product(scores, keys, sums);
     b_.append(Mode::kIdentity, sums, result_of(0, s_.q_heads, s_.queries, s_.head));
   }
@@ -373,8 +376,8 @@ class Translation {
       throw Unsupported(
           fmt::format("cuDNN's attention is not used with a mask of {}", to_text(type.dtype)));
     }
-    GraphTensor& tensor = b_.graph().tensors.emplace_back();
-    tensor.type = type.dtype == model::DataType::kF32 ? abi::Type::kFloat : b_.type();
+    TensorGraph::Tensor& tensor = b_.graph().tensors.emplace_back();
+    tensor.type = type.dtype == model::DataType::kF32 ? abi::CudnnCalls::Type::kFloat : b_.type();
     tensor.operand = kMask;
     tensor.dimensions = type.dims;
     tensor.dimensions.insert(tensor.dimensions.begin(), 4 - type.dims.size(), 1);
@@ -423,7 +426,7 @@ std::vector<VariantBuilder> builders_or_none(const List& list) {
     return list();
   } catch (const Unsupported&) {
     return {};
-  } catch (const CudnnRefusal&) {
+  } catch (const CudnnLibrary::Refusal&) {
     return {};
   }
 }
@@ -438,12 +441,13 @@ GraphForm attention_form(const model::LayerSpec& spec) {
           {}};
 }
 
-std::vector<VariantBuilder> attention_variants(const model::LayerSpec& spec, CudnnHandle& handle) {
+std::vector<VariantBuilder> attention_variants(const model::LayerSpec& spec,
+                                               CudnnLibrary::Handle& handle) {
   return builders_or_none([&] { return graph_variants(spec, attention_form(spec), handle, {}); });
 }
 
 std::vector<VariantBuilder> attention_gradient_offers(const model::LayerSpec& spec,
-                                                      CudnnHandle& handle) {
+                                                      CudnnLibrary::Handle& handle) {
   return builders_or_none([&] {
     require_sound_attention_gradient(spec, handle.library().version_number());
     return graph_variants(spec, attention_gradient_form(spec), handle, {});

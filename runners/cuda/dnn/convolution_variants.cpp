@@ -6,13 +6,13 @@
 #include <iterator>
 #include <utility>
 
-#include "harness/model/key/product_kind.hpp"
+#include "harness/model/key/operator_families.hpp"
 #include "harness/model/key/training_layers.hpp"
-#include "runners/cuda/builtin/builtin_step.hpp"
+#include "runners/cuda/builtin/builtin_layer.hpp"
 #include "runners/cuda/builtin/integer_variants.hpp"
 #include "runners/cuda/dnn/cudnn_library.hpp"
 #include "runners/cuda/dnn/graph_variants.hpp"
-#include "runners/cuda/exec/index_space.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
 
 namespace plumb::cuda {
 namespace {
@@ -36,11 +36,12 @@ class Translation {
       throw Unsupported("the bias' gradient beside the weights'");
     }
     check_rank();
-    ConvolutionOperation operation;
+    TensorGraph::Convolution operation;
     const std::size_t left = add(input.dtype, input.dims, 0);
     const std::size_t right = add(operand(1).dtype, operand(1).dims, 1);
     last_ = add(output.dtype, output.dims, std::nullopt);
-    operation.compute = of_integers_ ? abi::Type::kInt32 : abi::Type::kFloat;
+    operation.compute =
+        of_integers_ ? abi::CudnnCalls::Type::kInt32 : abi::CudnnCalls::Type::kFloat;
     operation.strides = spatial("strides", 1);
     operation.dilations = spatial("dilations", 1);
     read_pads(operation);
@@ -64,11 +65,11 @@ class Translation {
       throw Unsupported("a pool with dilations or into another type");
     }
     check_rank();
-    ResampleOperation operation;
+    TensorGraph::Resample operation;
     if (spec_.op == "average_pool") {
       operation.mode = spec_.integer("count_include_pad") != 0
-                           ? abi::ResampleMode::kAverageWithPads
-                           : abi::ResampleMode::kAverageWithoutPads;
+                           ? abi::CudnnCalls::ResampleMode::kAverageWithPads
+                           : abi::CudnnCalls::ResampleMode::kAverageWithoutPads;
     }
     operation.input = add(operand(0).dtype, operand(0).dims, 0);
     operation.output = add(output.dtype, output.dims, std::nullopt);
@@ -111,17 +112,18 @@ class Translation {
     }
   }
 
-  [[nodiscard]] abi::Type graph_type(model::DataType type) const {
+  [[nodiscard]] abi::CudnnCalls::Type graph_type(model::DataType type) const {
     if (of_integers_ && type == model::DataType::kS8) {
-      return abi::Type::kInt8;
+      return abi::CudnnCalls::Type::kInt8;
     }
-    return of_integers_ && type == model::DataType::kS32 ? abi::Type::kInt32 : cudnn_type(type);
+    return of_integers_ && type == model::DataType::kS32 ? abi::CudnnCalls::Type::kInt32
+                                                         : cudnn_type(type);
   }
 
   /// Assigns the operands and the result to the convolution's image, weights and grid. Also sets
   /// its direction.
-  void place(ConvolutionOperation& operation, std::size_t left, std::size_t right) const {
-    using Direction = ConvolutionOperation::Direction;
+  void place(TensorGraph::Convolution& operation, std::size_t left, std::size_t right) const {
+    using Direction = TensorGraph::Convolution::Direction;
     if (spec_.op == "conv_backward_weights") {
       operation.direction = Direction::kBackwardWeights;
       operation.grid = left;
@@ -152,7 +154,7 @@ class Translation {
     if (is_one_dimensional_) {
       dimensions.insert(dimensions.begin() + 2, 1);
     }
-    GraphTensor& tensor = graph_.tensors.emplace_back();
+    TensorGraph::Tensor& tensor = graph_.tensors.emplace_back();
     tensor.type = graph_type(type);
     tensor.operand = operand_index;
     tensor.strides = compute_strides(dimensions, layout_);
@@ -182,7 +184,8 @@ class Translation {
   /// Takes what `output_padding` has beyond one stride from the pads at the end. Below one stride,
   /// the output's extent says it. Beyond, cuDNN would count another position of the filter, so less
   /// padding at the end must leave those rows.
-  static void take_from_pads(ConvolutionOperation& operation, const Dimensions& output_padding) {
+  static void take_from_pads(TensorGraph::Convolution& operation,
+                             const Dimensions& output_padding) {
     for (std::size_t axis = 0; axis < output_padding.size(); ++axis) {
       const std::int64_t beyond =
           std::max<std::int64_t>(output_padding[axis] - (operation.strides[axis] - 1), 0);
@@ -197,18 +200,19 @@ class Translation {
   }
 
   /// Appends a step. The former result is now an intermediate, as exact as the sum.
-  PointwiseOperation& append(abi::PointwiseMode mode) {
-    GraphTensor output = graph_.tensors[last_];
+  TensorGraph::Pointwise& append(abi::CudnnCalls::PointwiseMode mode) {
+    TensorGraph::Tensor output = graph_.tensors[last_];
     graph_.tensors[last_].is_virtual = true;
     const bool sums = of_integers_ && graph_.operations.size() == 1;
-    graph_.tensors[last_].type = sums ? abi::Type::kInt32 : abi::Type::kFloat;
+    graph_.tensors[last_].type =
+        sums ? abi::CudnnCalls::Type::kInt32 : abi::CudnnCalls::Type::kFloat;
     graph_.tensors.push_back(std::move(output));
-    PointwiseOperation step;
+    TensorGraph::Pointwise step;
     step.mode = mode;
     step.input = last_;
     step.output = graph_.tensors.size() - 1;
     last_ = step.output;
-    return std::get<PointwiseOperation>(graph_.operations.emplace_back(step));
+    return std::get<TensorGraph::Pointwise>(graph_.operations.emplace_back(step));
   }
 
   void add_steps() {
@@ -217,7 +221,7 @@ class Translation {
       if (step != spec_.epilogue.end() && step->fn == "add") {
         append_binary(*step++);
       }
-      append_of_channels(abi::PointwiseMode::kAdd, kBias);
+      append_of_channels(abi::CudnnCalls::PointwiseMode::kAdd, kBias);
     }
     for (; step != spec_.epilogue.end(); ++step) {
       step->operand ? append_binary(*step) : append_activation(*step);
@@ -229,22 +233,22 @@ class Translation {
   void add_integer_steps() {
     const model::QuantizedProduct at = model::quantized_product(spec_);
     if (spec_.has_input(at.w_scale)) {
-      append_of_channels(abi::PointwiseMode::kMultiply, at.x_scale);
-      append_of_channels(abi::PointwiseMode::kMultiply, at.w_scale);
+      append_of_channels(abi::CudnnCalls::PointwiseMode::kMultiply, at.x_scale);
+      append_of_channels(abi::CudnnCalls::PointwiseMode::kMultiply, at.w_scale);
     }
     if (spec_.has_input(kBias)) {
-      append_of_channels(abi::PointwiseMode::kAdd, kBias);
+      append_of_channels(abi::CudnnCalls::PointwiseMode::kAdd, kBias);
     }
     for (const model::Epilogue& step : spec_.epilogue) {
       step.operand ? append_binary(step) : append_activation(step);
     }
     if (spec_.has_input(at.y_scale)) {
-      append_of_channels(abi::PointwiseMode::kDivide, at.y_scale);
+      append_of_channels(abi::CudnnCalls::PointwiseMode::kDivide, at.y_scale);
     }
   }
 
   /// Appends a step whose operand has one number, or one for each channel.
-  void append_of_channels(abi::PointwiseMode mode, std::size_t index) {
+  void append_of_channels(abi::CudnnCalls::PointwiseMode mode, std::size_t index) {
     Dimensions shape(spec_.outputs[0].dims.size(), 1);
     if (element_count(operand(index)) > 1) {
       shape[1] = spec_.outputs[0].dims[1];
@@ -264,12 +268,13 @@ class Translation {
           "operand {} of the fused '{}' has rank {}", *step.operand, step.fn, other.dims.size()));
     }
     const std::size_t operand_index = add(other.dtype, other.dims, *step.operand);
-    append(product ? abi::PointwiseMode::kMultiply : abi::PointwiseMode::kAdd).operand =
-        operand_index;
+    append(product ? abi::CudnnCalls::PointwiseMode::kMultiply
+                   : abi::CudnnCalls::PointwiseMode::kAdd)
+        .operand = operand_index;
   }
 
   void append_activation(const model::Epilogue& step) {
-    using Mode = abi::PointwiseMode;
+    using Mode = abi::CudnnCalls::PointwiseMode;
     const auto parameter = [&](std::size_t index) { return step.parameters.at(index); };
     if (step.fn == "relu") {
       append(Mode::kRelu);
@@ -336,7 +341,7 @@ constexpr std::array kLayoutsOfIntegers{kLayouts[1], kLayouts[0]};
 std::string add_builders(std::vector<VariantBuilder>& builders,
                          const model::LayerSpec& spec,
                          bool apart,
-                         CudnnHandle& handle,
+                         CudnnLibrary::Handle& handle,
                          const KernelStep& kernel) {
   std::string refusal;
   try {
@@ -344,7 +349,7 @@ std::string add_builders(std::vector<VariantBuilder>& builders,
       try {
         std::vector<VariantBuilder> more = graph_variants(spec, std::move(form), handle, kernel);
         std::move(more.begin(), more.end(), std::back_inserter(builders));
-      } catch (const CudnnRefusal& words) {
+      } catch (const CudnnLibrary::Refusal& words) {
         refusal = fmt::format("cuDNN: {}", words.what());
       }
     }
@@ -357,7 +362,7 @@ std::string add_builders(std::vector<VariantBuilder>& builders,
 }  // namespace
 
 std::vector<GraphForm> convolution_forms(const model::LayerSpec& spec, bool apart) {
-  const SplitLayer split = apart ? split_layer(spec) : SplitLayer{spec, {}};
+  const BuiltinLayer::Split split = apart ? split_layer(spec) : BuiltinLayer::Split{spec, {}};
   std::vector<GraphForm> forms;
   forms.reserve(kLayouts.size());
   for (const TensorLayout layout :
@@ -372,7 +377,7 @@ std::vector<GraphForm> convolution_forms(const model::LayerSpec& spec, bool apar
 }
 
 std::vector<VariantBuilder> integer_convolution_offers(const model::LayerSpec& spec,
-                                                       CudnnHandle& handle,
+                                                       CudnnLibrary::Handle& handle,
                                                        const KernelStep& kernel) {
   std::vector<VariantBuilder> builders;
   std::string refusal;
@@ -402,7 +407,7 @@ std::vector<VariantBuilder> integer_convolution_offers(const model::LayerSpec& s
 }
 
 std::vector<VariantBuilder> convolution_variants(const model::LayerSpec& spec,
-                                                 CudnnHandle& handle,
+                                                 CudnnLibrary::Handle& handle,
                                                  const KernelStep& kernel) {
   std::vector<VariantBuilder> builders;
   std::string refusal = add_builders(builders, spec, false, handle, kernel);

@@ -7,60 +7,67 @@
 /// Part of cuDNN 9's binary interface that the worker uses: numbers of enumerators and signatures.
 /// They are named as in the documentation of its graph API, and stable from 9.x to every later 9.y
 /// (docs/adr/0005-the-cuda-worker-loads-cudnn-by-name.md).
+
 namespace plumb::cuda::abi {
 
-using Descriptor = void*;   ///< cudnnBackendDescriptor_t
-using DnnHandle = void*;  ///< cudnnHandle_t
+using Descriptor = void*;  ///< cudnnBackendDescriptor_t
+using DnnHandle = void*;   ///< cudnnHandle_t
 
 inline constexpr int kSuccess = 0;
 inline constexpr int kSublibraryVersionMismatch = 1002;
 inline constexpr int kSublibraryLoadingFailed = 1008;
 
-/// Values of cudnnDataType_t.
-enum class Type : int {
-  kFloat = 0,
-  kHalf = 2,
-  kInt8 = 3,
-  kInt32 = 4,
-  kBfloat16 = 9,
-  kBoolean = 11,
-};
-/// Values of cudnnConvolutionMode_t. ONNX's convolution does not flip the filter.
-enum class ConvolutionMode : int { kCrossCorrelation = 1 };
-/// Values of cudnnResampleMode_t.
-enum class ResampleMode : int { kAverageWithPads = 2, kMax = 3, kAverageWithoutPads = 4 };
-/// Values of cudnnPaddingMode_t.
-enum class PaddingMode : int { kZero = 0, kNegativeInfinity = 1 };
-/// Values of cudnnBackendNormMode_t.
-enum class NormMode : int { kLayer = 0, kBatch = 2 };
-/// Values of cudnnBackendNormFwdPhase_t.
-enum class NormPhase : int { kInference = 0 };
-/// Values of cudnnPointwiseMode_t.
-enum class PointwiseMode : int {
-  kAdd = 0,
-  kMultiply = 1,
-  kDivide = 6,
-  kSubtract = 9,
-  kExp = 13,
-  kLog = 15,
-  kIdentity = 21,
-  kRelu = 100,
-  kTanh = 101,
-  kSigmoid = 102,
-  kElu = 103,
-  kGelu = 104,
-  kSoftplus = 105,
-  kSwish = 106,
-  kGeluTanh = 107,
-  kGreaterEqual = 303,
-  kIndex = 501,  // the position along an axis
-  kSelect = 601,
-};
-
 using GetVersion = std::size_t (*)();
 
 /// Entry points of cuDNN's handles and of its graph interface, found by name by CudnnLibrary.
 struct CudnnCalls {
+  /// Values of cudnnDataType_t.
+  enum class Type : int {
+    kFloat = 0,
+    kHalf = 2,
+    kInt8 = 3,
+    kInt32 = 4,
+    kBfloat16 = 9,
+    kBoolean = 11,
+  };
+
+  /// Values of cudnnConvolutionMode_t. ONNX's convolution does not flip the filter.
+  enum class ConvolutionMode : int { kCrossCorrelation = 1 };
+
+  /// Values of cudnnResampleMode_t.
+  enum class ResampleMode : int { kAverageWithPads = 2, kMax = 3, kAverageWithoutPads = 4 };
+
+  /// Values of cudnnPaddingMode_t.
+  enum class PaddingMode : int { kZero = 0, kNegativeInfinity = 1 };
+
+  /// Values of cudnnBackendNormMode_t.
+  enum class NormMode : int { kLayer = 0, kBatch = 2 };
+
+  /// Values of cudnnBackendNormFwdPhase_t.
+  enum class NormPhase : int { kInference = 0 };
+
+  /// Values of cudnnPointwiseMode_t.
+  enum class PointwiseMode : int {
+    kAdd = 0,
+    kMultiply = 1,
+    kDivide = 6,
+    kSubtract = 9,
+    kExp = 13,
+    kLog = 15,
+    kIdentity = 21,
+    kRelu = 100,
+    kTanh = 101,
+    kSigmoid = 102,
+    kElu = 103,
+    kGelu = 104,
+    kSoftplus = 105,
+    kSwish = 106,
+    kGeluTanh = 107,
+    kGreaterEqual = 303,
+    kIndex = 501,  // the position along an axis
+    kSelect = 601,
+  };
+
   /// Values of cudnnReduceTensorOp_t.
   enum class Reduction : int { kAdd = 0, kMax = 3 };
 

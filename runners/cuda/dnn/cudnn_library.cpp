@@ -13,8 +13,8 @@
 
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
-#include "runners/cuda/exec/index_space.hpp"
-#include "runners/engine/exec/own_process.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
+#include "runners/engine/exec/this_process.hpp"
 
 namespace plumb::cuda {
 namespace {
@@ -142,7 +142,7 @@ void CudnnLibrary::load_parts(const fs::path& folder) {
                                kEmpty.data()),
           "an attribute");
     check(calls_.finalize(device), "the description of a device");
-  } catch (const CudnnRefusal& refusal) {
+  } catch (const CudnnLibrary::Refusal& refusal) {
     if (refusal.status() == abi::kSublibraryVersionMismatch ||
         refusal.status() == abi::kSublibraryLoadingFailed) {
       throw Error(Error::Kind::kEnvironment,
@@ -194,40 +194,40 @@ void CudnnLibrary::check(int status, const char* what) const {
   }
   std::array<char, 1024> words{};
   calls_.last_error_string(words.data(), words.size() - 1);
-  throw CudnnRefusal(status,
-                     fmt::format("{}: {} ({}){}{}",
-                                 what,
-                                 calls_.error_string(status),
-                                 status,
-                                 words[0] == '\0' ? "" : ": ",
-                                 words.data()));
+  throw CudnnLibrary::Refusal(status,
+                              fmt::format("{}: {} ({}){}{}",
+                                          what,
+                                          calls_.error_string(status),
+                                          status,
+                                          words[0] == '\0' ? "" : ": ",
+                                          words.data()));
 }
 
-CudnnHandle::CudnnHandle(const CudnnLibrary& library)
+CudnnLibrary::Handle::Handle(const CudnnLibrary& library)
     : library_(library),
       handle_(make_owned(
           library, library.calls().create_handle, library.calls().destroy_handle, "a handle")) {}
 
-void CudnnHandle::use(abi::Stream stream) {
+void CudnnLibrary::Handle::use(abi::Stream stream) {
   if (stream != stream_) {
     library_.check(library_.calls().set_stream(get(), stream), "a handle's stream");
     stream_ = stream;
   }
 }
 
-void CudnnHandle::execute(abi::Descriptor plan, abi::Descriptor pack, abi::Stream stream) {
+void CudnnLibrary::Handle::execute(abi::Descriptor plan, abi::Descriptor pack, abi::Stream stream) {
   use(stream);
   library_.check(library_.calls().execute(get(), plan, pack), "executing a plan");
 }
 
-abi::Type cudnn_type(model::DataType type) {
+abi::CudnnCalls::Type cudnn_type(model::DataType type) {
   switch (type) {
     case model::DataType::kF32:
-      return abi::Type::kFloat;
+      return abi::CudnnCalls::Type::kFloat;
     case model::DataType::kF16:
-      return abi::Type::kHalf;
+      return abi::CudnnCalls::Type::kHalf;
     case model::DataType::kBf16:
-      return abi::Type::kBfloat16;
+      return abi::CudnnCalls::Type::kBfloat16;
     default:
       throw Unsupported(
           fmt::format("cuDNN is used for f32, f16 and bf16, not for {}", to_text(type)));

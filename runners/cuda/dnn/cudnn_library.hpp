@@ -9,26 +9,45 @@
 #include "harness/results/run.hpp"
 #include "runners/cuda/dnn/cudnn_abi.hpp"
 #include "runners/cuda/dnn/legacy_abi.hpp"
-#include "runners/cuda/dnn/recurrent_abi.hpp"
+#include "runners/cuda/driver/driver.hpp"
 #include "runners/cuda/driver/driver_abi.hpp"
-#include "runners/cuda/driver/dynamic_library.hpp"
 
 namespace plumb::cuda {
-
-/// Refusal of a call by cuDNN, with its status and its message.
-class CudnnRefusal : public LibraryRefusal {
- public:
-  CudnnRefusal(int status, const std::string& text) : LibraryRefusal(text), status_(status) {}
-  [[nodiscard]] int status() const { return status_; }
-
- private:
-  int status_;
-};
 
 /// cuDNN 9, loaded by path and kept until the process ends. A process has one version of it. Needs
 /// neither a device nor a driver. Not thread-safe.
 class CudnnLibrary {
  public:
+  /// Owner of cuDNN's handle of the current context. The library must outlive it.
+  class Handle {
+   public:
+    /// Creates the handle. Throws CudnnLibrary::Refusal.
+    explicit Handle(const CudnnLibrary& library);
+
+    [[nodiscard]] abi::DnnHandle get() const { return handle_.get(); }
+    [[nodiscard]] const CudnnLibrary& library() const { return library_; }
+
+    /// Makes calls with the handle go into a stream. Throws CudnnLibrary::Refusal.
+    void use(abi::Stream stream);
+    /// Executes a plan on the operands of a pack in a stream. Throws CudnnLibrary::Refusal.
+    void execute(abi::Descriptor plan, abi::Descriptor pack, abi::Stream stream);
+
+   private:
+    const CudnnLibrary& library_;
+    DynamicLibrary::Owned handle_;
+    abi::Stream stream_ = nullptr;  // that the handle was last given
+  };
+
+  /// Refusal of a call by cuDNN, with its status and its message.
+  class Refusal : public DynamicLibrary::Refusal {
+   public:
+    Refusal(int status, const std::string& text) : DynamicLibrary::Refusal(text), status_(status) {}
+    [[nodiscard]] int status() const { return status_; }
+
+   private:
+    int status_;
+  };
+
   /// Loads the stack's libraries by path, in order. Also loads cuDNN's own parts and cuBLASLt,
   /// which it looks for itself. Throws Error{kEnvironment} if a file is missing, cannot be loaded
   /// or is no cuDNN from 9.8 on. Throws it too if the parts are of several versions or lie in
@@ -48,9 +67,11 @@ class CudnnLibrary {
   [[nodiscard]] const abi::LegacyCalls& legacy_calls() const { return legacy_calls_; }
 
   /// Returns cuDNN's calls for recurrent layers. Those that this version lacks are null.
-  [[nodiscard]] const abi::RecurrentCalls& recurrent_calls() const { return recurrent_calls_; }
+  [[nodiscard]] const abi::LegacyCalls::Recurrent& recurrent_calls() const {
+    return recurrent_calls_;
+  }
 
-  /// Throws CudnnRefusal unless `status` is a success. `what` names the call.
+  /// Throws Refusal unless `status` is a success. `what` names the call.
   void check(int status, const char* what) const;
 
  private:
@@ -59,31 +80,11 @@ class CudnnLibrary {
 
   abi::CudnnCalls calls_;
   abi::LegacyCalls legacy_calls_;
-  abi::RecurrentCalls recurrent_calls_;
+  abi::LegacyCalls::Recurrent recurrent_calls_;
   std::string version_;
 };
 
-/// Owner of cuDNN's handle of the current context. The library must outlive it.
-class CudnnHandle {
- public:
-  /// Creates the handle. Throws CudnnRefusal.
-  explicit CudnnHandle(const CudnnLibrary& library);
-
-  [[nodiscard]] abi::DnnHandle get() const { return handle_.get(); }
-  [[nodiscard]] const CudnnLibrary& library() const { return library_; }
-
-  /// Makes calls with the handle go into a stream. Throws CudnnRefusal.
-  void use(abi::Stream stream);
-  /// Executes a plan on the operands of a pack in a stream. Throws CudnnRefusal.
-  void execute(abi::Descriptor plan, abi::Descriptor pack, abi::Stream stream);
-
- private:
-  const CudnnLibrary& library_;
-  OwnedDescriptor handle_;
-  abi::Stream stream_ = nullptr;  // that the handle was last given
-};
-
 /// Returns cuDNN's enumerator of an element type. Throws Unsupported for all but f32, f16 and bf16.
-[[nodiscard]] abi::Type cudnn_type(model::DataType type);
+[[nodiscard]] abi::CudnnCalls::Type cudnn_type(model::DataType type);
 
 }  // namespace plumb::cuda

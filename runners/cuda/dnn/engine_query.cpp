@@ -12,9 +12,8 @@
 #include "runners/cuda/dnn/cudnn_library.hpp"
 #include "runners/cuda/dnn/engine_search.hpp"
 #include "runners/cuda/dnn/graph_variants.hpp"
-#include "runners/cuda/dnn/norm_variants.hpp"
 #include "runners/cuda/dnn/operation_graph.hpp"
-#include "runners/cuda/exec/index_space.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
 
 namespace plumb::cuda {
 namespace {
@@ -38,8 +37,8 @@ ProductFactor factor_of(const model::TensorType& type, bool transposed) {
           transposed};
 }
 
-GraphTensor tensor_of(model::DataType type, const ProductFactor& factor) {
-  GraphTensor tensor;
+TensorGraph::Tensor tensor_of(model::DataType type, const ProductFactor& factor) {
+  TensorGraph::Tensor tensor;
   tensor.type = cudnn_type(type);
   tensor.dimensions = {factor.batch, factor.rows, factor.columns};
   const std::int64_t across = factor.transposed ? 1 : factor.columns;
@@ -73,7 +72,7 @@ TensorGraph product_graph(const model::LayerSpec& spec) {
                    tensor_of(spec.outputs.at(0).dtype, {a.batch, a.rows, b.columns, false})};
   graph.tensors[0].operand = 0;
   graph.tensors[1].operand = 1;
-  graph.operations.emplace_back(MatmulOperation{0, 1, 2});
+  graph.operations.emplace_back(TensorGraph::Matmul{0, 1, 2});
   return graph;
 }
 
@@ -89,7 +88,7 @@ Descriptor device_properties(const CudnnLibrary& library, const std::string& jso
     result.set_text(Attribute::kDeviceJson, json);
     result.finish("the description of a device");
     return result;
-  } catch (const CudnnRefusal& refusal) {
+  } catch (const CudnnLibrary::Refusal& refusal) {
     throw Error(Error::Kind::kUser,
                 fmt::format("cuDNN does not accept the device's description ({}): compare it with "
                             "one of the profiles that come with this program",
@@ -101,7 +100,7 @@ Descriptor device_properties(const CudnnLibrary& library, const std::string& jso
 std::string compute_digest(const Descriptor& plan) {
   try {
     return plan_digest(plan.text(Attribute::kPlanJson));
-  } catch (const CudnnRefusal&) {
+  } catch (const CudnnLibrary::Refusal&) {
     return {};
   }
 }
@@ -150,20 +149,21 @@ EngineQuery::EngineQuery(const CudnnLibrary& library, std::string device)
       device_(std::move(device)),
       properties_(device_properties(library, device_)) {}
 
-EngineQuery::EngineQuery(const CudnnHandle& handle)
+EngineQuery::EngineQuery(const CudnnLibrary::Handle& handle)
     : library_(handle.library()), handle_(handle.get()) {}
 
 EngineTarget EngineQuery::target() const {
   return {properties_ ? &*properties_ : nullptr, handle_};
 }
 
-results::EngineChoices EngineQuery::choices(const model::LayerKey& key, RankingDepth depth) const {
+results::EngineChoices EngineQuery::choices(const model::LayerKey& key,
+                                            EngineQuery::Depth depth) const {
   results::EngineChoices result{.key = key, .outcome = {}, .offers = {}};
   const model::LayerSpec spec = model::parse_key(key);
   try {
     for (const Question& question : questions(spec, library_.version_number())) {
-      result.offers.push_back(
-          offer(spec, question.graph, question.is_compiled ? RankingDepth::kToFirstChoice : depth));
+      result.offers.push_back(offer(
+          spec, question.graph, question.is_compiled ? EngineQuery::Depth::kToFirstChoice : depth));
       result.offers.back().layout = question.layout;
     }
   } catch (const Unsupported& reason) {
@@ -173,11 +173,12 @@ results::EngineChoices EngineQuery::choices(const model::LayerKey& key, RankingD
   return result;
 }
 
-results::EngineOffer EngineQuery::offer(const model::LayerSpec& spec,
-                                        const TensorGraph& graph,
-                                        RankingDepth depth) const {
-  results::EngineOffer result;
-  const model::LayerSpec* const until = depth == RankingDepth::kToFirstChoice ? &spec : nullptr;
+results::EngineChoices::Offer EngineQuery::offer(const model::LayerSpec& spec,
+                                                 const TensorGraph& graph,
+                                                 EngineQuery::Depth depth) const {
+  results::EngineChoices::Offer result;
+  const model::LayerSpec* const until =
+      depth == EngineQuery::Depth::kToFirstChoice ? &spec : nullptr;
   try {
     const OperationGraph operations = operation_graph(library_, graph, handle_);
     result.engines = operations.graph.integer(Attribute::kGraphEngineCount);
@@ -187,38 +188,39 @@ results::EngineOffer EngineQuery::offer(const model::LayerSpec& spec,
       result.rankings.push_back(
           ranking(operations.graph, "FALLBACK", HeuristicMode::kFallback, until));
     }
-  } catch (const CudnnRefusal& refusal) {
+  } catch (const CudnnLibrary::Refusal& refusal) {
     result.refusal = refusal.what();
   }
   return result;
 }
 
-results::EngineRanking EngineQuery::ranking(const Descriptor& operations,
-                                            const char* name,
-                                            HeuristicMode mode,
-                                            const model::LayerSpec* spec) const {
-  results::EngineRanking result{.heuristic = name, .configurations = {}, .refusal = {}};
+results::EngineChoices::Ranking EngineQuery::ranking(const Descriptor& operations,
+                                                     const char* name,
+                                                     HeuristicMode mode,
+                                                     const model::LayerSpec* spec) const {
+  results::EngineChoices::Ranking result{.heuristic = name, .configurations = {}, .refusal = {}};
   try {
     for (const Descriptor& one : ask_heuristic(library_, operations, mode, target())) {
       result.configurations.push_back(configuration(one));
-      const results::EngineConfiguration& last = result.configurations.back();
+      const results::EngineChoices::Configuration& last = result.configurations.back();
       if (spec != nullptr && last.refusal.empty() && results::keeps_promise(*spec, last)) {
         break;
       }
     }
-  } catch (const CudnnRefusal& refusal) {
+  } catch (const CudnnLibrary::Refusal& refusal) {
     result.refusal = refusal.what();
   }
   return result;
 }
 
-results::EngineConfiguration EngineQuery::configuration(const Descriptor& descriptor) const {
-  results::EngineConfiguration result;
+results::EngineChoices::Configuration EngineQuery::configuration(
+    const Descriptor& descriptor) const {
+  results::EngineChoices::Configuration result;
   try {
     result = read_configuration(descriptor);
     const Descriptor plan = execution_plan(library_, descriptor, target());
     result.plan_digest = compute_digest(plan);
-  } catch (const CudnnRefusal& refusal) {
+  } catch (const CudnnLibrary::Refusal& refusal) {
     result.refusal = refusal.what();
   }
   return result;

@@ -9,7 +9,6 @@
 #include "runners/cuda/dnn/cudnn_library.hpp"
 #include "runners/cuda/dnn/engine_search.hpp"
 #include "runners/cuda/dnn/operation_graph.hpp"
-#include "runners/cuda/dnn/tensor_graph.hpp"
 
 namespace plumb::cuda {
 
@@ -18,17 +17,17 @@ namespace plumb::cuda {
 /// and for types that cuDNN has no name of.
 [[nodiscard]] TensorGraph product_graph(const model::LayerSpec& spec);
 
-/// How much of a ranking is asked for. Each plan takes up to a second where a kernel is compiled.
-enum class RankingDepth { kWhole, kToFirstChoice };
-
 /// Query of what cuDNN chooses on one device, described or present. The library must outlive it.
 class EngineQuery {
  public:
+  /// How much of a ranking is asked for. Each plan takes up to a second where a kernel is compiled.
+  enum class Depth { kWhole, kToFirstChoice };
+
   /// Takes the description: a flat JSON object of device properties. Throws Error{kUser} with
   /// cuDNN's message if cuDNN does not take it.
   EngineQuery(const CudnnLibrary& library, std::string device);
   /// Takes the device of a handle, which must outlive the query.
-  explicit EngineQuery(const CudnnHandle& handle);
+  explicit EngineQuery(const CudnnLibrary::Handle& handle);
 
   /// Returns the description. Empty: the device is a handle's.
   [[nodiscard]] const std::string& device() const { return device_; }
@@ -37,18 +36,19 @@ class EngineQuery {
   /// their plans. What cuDNN refuses is part of the answer, with its message. Where cuDNN compiles
   /// its engines, the list ends with the first choice.
   [[nodiscard]] results::EngineChoices choices(const model::LayerKey& key,
-                                               RankingDepth depth = RankingDepth::kWhole) const;
+                                               Depth depth = Depth::kWhole) const;
 
  private:
-  [[nodiscard]] results::EngineOffer offer(const model::LayerSpec& spec,
-                                           const TensorGraph& graph,
-                                           RankingDepth depth) const;
+  [[nodiscard]] results::EngineChoices::Offer offer(const model::LayerSpec& spec,
+                                                    const TensorGraph& graph,
+                                                    Depth depth) const;
   /// Ends behind the first choice for `spec`, unless that is null.
-  [[nodiscard]] results::EngineRanking ranking(const Descriptor& operations,
-                                               const char* name,
-                                               abi::CudnnCalls::HeuristicMode mode,
-                                               const model::LayerSpec* spec) const;
-  [[nodiscard]] results::EngineConfiguration configuration(const Descriptor& descriptor) const;
+  [[nodiscard]] results::EngineChoices::Ranking ranking(const Descriptor& operations,
+                                                        const char* name,
+                                                        abi::CudnnCalls::HeuristicMode mode,
+                                                        const model::LayerSpec* spec) const;
+  [[nodiscard]] results::EngineChoices::Configuration configuration(
+      const Descriptor& descriptor) const;
 
   [[nodiscard]] EngineTarget target() const;
 

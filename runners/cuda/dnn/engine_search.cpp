@@ -101,24 +101,24 @@ std::vector<std::string> names_in(const std::array<std::string_view, Size>& name
 }
 
 /// Adds a configuration that is not there yet. One that cannot be read is left out.
-void add(std::vector<FoundEngine>& found,
+void add(std::vector<EngineTarget::Engine>& found,
          std::set<std::string>& known,
          Descriptor configuration,
          bool ranked) {
   try {
-    results::EngineConfiguration facts = read_configuration(configuration);
+    results::EngineChoices::Configuration facts = read_configuration(configuration);
     if (known.insert(engine_text(facts)).second) {
       found.push_back({std::move(facts), std::move(configuration), ranked});
     }
-  } catch (const CudnnRefusal&) {
+  } catch (const CudnnLibrary::Refusal&) {
     return;  // offered, but not for this graph
   }
 }
 
 }  // namespace
 
-results::EngineConfiguration read_configuration(const Descriptor& configuration) {
-  results::EngineConfiguration result;
+results::EngineChoices::Configuration read_configuration(const Descriptor& configuration) {
+  results::EngineChoices::Configuration result;
   const std::vector<Descriptor> engine =
       configuration.descriptors(Attribute::kConfigurationEngine, DescriptorType::kEngine);
   if (!engine.empty()) {
@@ -157,10 +157,10 @@ std::vector<Descriptor> ask_heuristic(const CudnnLibrary& library,
   return heuristic.descriptors(Attribute::kHeuristicResults, DescriptorType::kEngineConfiguration);
 }
 
-std::vector<FoundEngine> find_engines(const CudnnLibrary& library,
-                                      const OperationGraph& graph,
-                                      const EngineTarget& target) {
-  std::vector<FoundEngine> found;
+std::vector<EngineTarget::Engine> find_engines(const CudnnLibrary& library,
+                                               const OperationGraph& graph,
+                                               const EngineTarget& target) {
+  std::vector<EngineTarget::Engine> found;
   std::set<std::string> known;
   for (const HeuristicMode mode :
        {HeuristicMode::kA, HeuristicMode::kB, HeuristicMode::kFallback}) {
@@ -168,7 +168,7 @@ std::vector<FoundEngine> find_engines(const CudnnLibrary& library,
       for (Descriptor& one : ask_heuristic(library, graph.graph, mode, target)) {
         add(found, known, std::move(one), true);
       }
-    } catch (const CudnnRefusal&) {
+    } catch (const CudnnLibrary::Refusal&) {
       continue;  // another heuristic may answer
     }
   }
@@ -186,7 +186,7 @@ std::vector<FoundEngine> find_engines(const CudnnLibrary& library,
       configuration.set(Attribute::kConfigurationEngine, engine);
       configuration.finish("an engine with its default knobs");
       add(found, known, std::move(configuration), false);
-    } catch (const CudnnRefusal&) {
+    } catch (const CudnnLibrary::Refusal&) {
       continue;  // does not apply to this graph or GPU
     }
   }
@@ -207,7 +207,7 @@ Descriptor execution_plan(const CudnnLibrary& library,
   return plan;
 }
 
-std::string engine_text(const results::EngineConfiguration& configuration) {
+std::string engine_text(const results::EngineChoices::Configuration& configuration) {
   std::string text = fmt::format("engine={}", configuration.engine);
   for (const auto& [name, value] : configuration.knobs) {
     text += fmt::format(";{}={}", name, value);
@@ -215,7 +215,7 @@ std::string engine_text(const results::EngineConfiguration& configuration) {
   return text;
 }
 
-results::Attributes engine_attributes(const results::EngineConfiguration& configuration) {
+results::Attributes engine_attributes(const results::EngineChoices::Configuration& configuration) {
   results::Attributes result = tensor_core_attributes(
       {.product_flags = {}, .engine_notes = configuration.numerical_notes, .kernels = {}});
   result["engine"] = fmt::format("{}", configuration.engine);
@@ -236,7 +236,7 @@ void add_plan(results::Attributes& attributes, const Descriptor& plan) {
   std::string text;
   try {
     text = plan.text(Attribute::kPlanJson);
-  } catch (const CudnnRefusal& refusal) {
+  } catch (const CudnnLibrary::Refusal& refusal) {
     attributes["plan_missing"] = refusal.what();
     return;
   }

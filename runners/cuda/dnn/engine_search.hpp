@@ -13,21 +13,22 @@ namespace plumb::cuda {
 
 /// GPU for which engines are searched: one described by properties, or the handle's.
 struct EngineTarget {
+  /// Engine with its knobs, as cuDNN offers it to execute a graph.
+  struct Engine {
+    results::EngineChoices::Configuration facts;
+    Descriptor configuration;
+    bool ranked = false;  ///< by a heuristic; else found by the engine's number
+  };
+
   const Descriptor* properties = nullptr;  ///< null: the handle's
   abi::DnnHandle handle = nullptr;
 };
 
-/// Engine with its knobs, as cuDNN offers it to execute a graph.
-struct FoundEngine {
-  results::EngineConfiguration facts;
-  Descriptor configuration;
-  bool ranked = false;  ///< by a heuristic; else found by the engine's number
-};
+/// Reads the engine, knobs, notes and memory of a configuration. Throws CudnnLibrary::Refusal.
+[[nodiscard]] results::EngineChoices::Configuration read_configuration(
+    const Descriptor& configuration);
 
-/// Reads the engine, knobs, notes and memory of a configuration. Throws CudnnRefusal.
-[[nodiscard]] results::EngineConfiguration read_configuration(const Descriptor& configuration);
-
-/// Lists the configurations that one heuristic gives, best first. Throws CudnnRefusal.
+/// Lists the configurations that one heuristic gives, best first. Throws CudnnLibrary::Refusal.
 [[nodiscard]] std::vector<Descriptor> ask_heuristic(const CudnnLibrary& library,
                                                     const Descriptor& graph,
                                                     abi::CudnnCalls::HeuristicMode mode,
@@ -35,24 +36,24 @@ struct FoundEngine {
 
 /// Lists all engines that cuDNN has for a graph. Heuristic A's list stands first, best first. Then
 /// follows what B and FALLBACK add, then every engine that applies, with default knobs. Each engine
-/// with the same knobs is listed once, and what refuses is left out. Throws CudnnRefusal if the
-/// graph itself is refused.
-[[nodiscard]] std::vector<FoundEngine> find_engines(const CudnnLibrary& library,
-                                                    const OperationGraph& graph,
-                                                    const EngineTarget& target);
+/// with the same knobs is listed once, and what refuses is left out. Throws CudnnLibrary::Refusal
+/// if the graph itself is refused.
+[[nodiscard]] std::vector<EngineTarget::Engine> find_engines(const CudnnLibrary& library,
+                                                             const OperationGraph& graph,
+                                                             const EngineTarget& target);
 
-/// Makes the plan of a configuration. Throws CudnnRefusal.
+/// Makes the plan of a configuration. Throws CudnnLibrary::Refusal.
 [[nodiscard]] Descriptor execution_plan(const CudnnLibrary& library,
                                         const Descriptor& configuration,
                                         const EngineTarget& target);
 
 /// Returns an engine and its knobs as a variant's name has them: "engine=41;TILE_SIZE=5".
-[[nodiscard]] std::string engine_text(const results::EngineConfiguration& configuration);
+[[nodiscard]] std::string engine_text(const results::EngineChoices::Configuration& configuration);
 
 /// Returns the attributes of an engine with its knobs. They are "engine", "knobs",
 /// "numerical_notes", "behaviour_notes", "shared_memory_bytes" and whether it uses tensor cores.
 [[nodiscard]] results::Attributes engine_attributes(
-    const results::EngineConfiguration& configuration);
+    const results::EngineChoices::Configuration& configuration);
 
 /// Adds the attributes of an engine's finished plan. "plan" is cuDNN's own JSON of graph, device,
 /// engine and knobs. A plan that is longer than kLongestPlan is left out, and "plan_bytes" says how

@@ -6,11 +6,10 @@
 #include <vector>
 
 #include "harness/model/key/layer_spec.hpp"
-#include "runners/cuda/builtin/builtin_step.hpp"
+#include "runners/cuda/builtin/builtin_layer.hpp"
 #include "runners/cuda/dnn/cudnn_library.hpp"
-#include "runners/cuda/dnn/tensor_graph.hpp"
+#include "runners/cuda/dnn/operation_graph.hpp"
 #include "runners/cuda/exec/execution_plan.hpp"
-#include "runners/cuda/exec/index_space.hpp"
 
 namespace plumb::cuda {
 
@@ -20,17 +19,18 @@ struct GraphForm {
   TensorGraph graph;
   std::vector<TensorLayout> inputs;  ///< layout of each of the layer's operands
   TensorLayout result = TensorLayout::kChannelsFirst;
-  std::vector<BuiltinStep> behind{};
-  std::vector<model::TensorType> made{};  ///< of the plan's buffers after the layer's, in order
-  std::vector<BuiltinStep> before{};      ///< steps that make them
+  std::vector<BuiltinLayer::Step> behind{};
+  std::vector<model::TensorType> made{};     ///< of the plan's buffers after the layer's, in order
+  std::vector<BuiltinLayer::Step> before{};  ///< steps that make them
 };
 
 /// Lists cuDNN's engines for one form of a layer. All keep the layer's promise of precision. First
 /// stands what heuristic A ranks first, which is what a model gets by default. Empty: there are
-/// none. Throws CudnnRefusal if cuDNN refuses the graph. The handle must outlive the builders.
+/// none. Throws CudnnLibrary::Refusal if cuDNN refuses the graph. The handle must outlive the
+/// builders.
 [[nodiscard]] std::vector<VariantBuilder> graph_variants(const model::LayerSpec& spec,
                                                          GraphForm form,
-                                                         CudnnHandle& handle,
+                                                         CudnnLibrary::Handle& handle,
                                                          const KernelStep& kernel);
 
 /// Returns the gradient of attention as the one graph by which cuDNN knows it. It computes softmax
@@ -52,12 +52,12 @@ struct GraphForm {
 /// promise of precision, and heuristic A's first choice stands first. Empty where cuDNN has no form
 /// for the layer, or refuses it. Only the built-in kernel remains then.
 [[nodiscard]] std::vector<VariantBuilder> attention_variants(const model::LayerSpec& spec,
-                                                             CudnnHandle& handle);
+                                                             CudnnLibrary::Handle& handle);
 
 /// Lists cuDNN's engines for the gradient of attention (attention_gradient_form()) in the same way.
 /// Empty also where require_sound_attention_gradient() refuses the layer.
 [[nodiscard]] std::vector<VariantBuilder> attention_gradient_offers(const model::LayerSpec& spec,
-                                                                    CudnnHandle& handle);
+                                                                    CudnnLibrary::Handle& handle);
 
 /// Throws Unsupported for a layer that this version of cuDNN (91900: 9.19.0) must not execute.
 /// Wrong results are known of 9.10.0 and 9.10.1, and up to 9.15 for numbers of keys that 128 does
@@ -82,18 +82,31 @@ void require_sound_attention_gradient(const model::LayerSpec& spec, std::size_t 
 /// convolution, there are variants with bias and fused steps by built-in kernels after it. Throws
 /// Unsupported with cuDNN's message if there is none.
 [[nodiscard]] std::vector<VariantBuilder> convolution_variants(const model::LayerSpec& spec,
-                                                               CudnnHandle& handle,
+                                                               CudnnLibrary::Handle& handle,
                                                                const KernelStep& kernel);
 
 /// Lists cuDNN's variants of a `conv_integer`. cuDNN multiplies s8 with s8 into s32, and built-in
 /// kernels do the rest before and after it, NHWC first. Variants with all of it as one graph are
 /// listed too, where cuDNN has engines for that. Throws Unsupported.
 [[nodiscard]] std::vector<VariantBuilder> integer_convolution_offers(const model::LayerSpec& spec,
-                                                                     CudnnHandle& handle,
+                                                                     CudnnLibrary::Handle& handle,
                                                                      const KernelStep& kernel);
 
 /// Lists the forms in which cuDNN executes a convolution: all of it at once, or with what follows
 /// it `apart`. Throws Unsupported. Needs no library.
 [[nodiscard]] std::vector<GraphForm> convolution_forms(const model::LayerSpec& spec, bool apart);
+
+/// Lists the forms in which cuDNN executes a `layer_norm`, its gradient, or the gradient of a
+/// `batch_norm`. The gradient of a `batch_norm` has both layouts. Before a gradient, a built-in
+/// kernel makes 1 ÷ √(variance + ε). A `batch_norm` itself has no form: of the ways to execute it,
+/// cuDNN's graph has only training. Throws Unsupported. Needs no library.
+[[nodiscard]] std::vector<GraphForm> norm_forms(const model::LayerSpec& spec);
+
+/// Lists cuDNN's engines for a layer normalisation, its gradient, or that of a batch normalisation
+/// (norm_forms()). Empty where cuDNN has no form for the layer, or no engine. Only built-in kernels
+/// remain then. The handle must outlive the builders.
+[[nodiscard]] std::vector<VariantBuilder> norm_variants(const model::LayerSpec& spec,
+                                                        CudnnLibrary::Handle& handle,
+                                                        const KernelStep& kernel);
 
 }  // namespace plumb::cuda

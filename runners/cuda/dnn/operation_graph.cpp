@@ -15,7 +15,8 @@ namespace {
 constexpr std::int64_t kLongestList = 10'000;
 constexpr std::int64_t kLongestText = std::int64_t{1} << 20;
 
-OwnedDescriptor new_descriptor(const CudnnLibrary& library, abi::CudnnCalls::DescriptorType type) {
+DynamicLibrary::Owned new_descriptor(const CudnnLibrary& library,
+                                     abi::CudnnCalls::DescriptorType type) {
   abi::Descriptor handle = nullptr;
   library.check(library.calls().create_descriptor(type, &handle), "a new descriptor");
   return {handle, library.calls().destroy_descriptor};
@@ -162,11 +163,11 @@ using ValueType = abi::CudnnCalls::ValueType;
 
 constexpr std::int64_t kAlignment = 16;  // bytes; of every allocation on a device
 
-void set_type(Descriptor& descriptor, Attribute name, abi::Type type) {
+void set_type(Descriptor& descriptor, Attribute name, abi::CudnnCalls::Type type) {
   descriptor.set_enumerator(name, ValueType::kDataType, static_cast<int>(type));
 }
 
-Descriptor tensor(const CudnnLibrary& library, const GraphTensor& value, std::int64_t id) {
+Descriptor tensor(const CudnnLibrary& library, const TensorGraph::Tensor& value, std::int64_t id) {
   Descriptor result(library, DescriptorType::kTensor);
   set_type(result, Attribute::kTensorDataType, value.type);
   result.set(Attribute::kTensorDimensions, value.dimensions);
@@ -181,12 +182,12 @@ Descriptor tensor(const CudnnLibrary& library, const GraphTensor& value, std::in
   return result;
 }
 
-Descriptor convolution(const CudnnLibrary& library, const ConvolutionOperation& value) {
+Descriptor convolution(const CudnnLibrary& library, const TensorGraph::Convolution& value) {
   Descriptor result(library, DescriptorType::kConvolution);
   set_type(result, Attribute::kConvolutionComputeType, value.compute);
   result.set_enumerator(Attribute::kConvolutionMode,
                         ValueType::kConvolutionMode,
-                        static_cast<int>(abi::ConvolutionMode::kCrossCorrelation));
+                        static_cast<int>(abi::CudnnCalls::ConvolutionMode::kCrossCorrelation));
   result.set(Attribute::kConvolutionSpatialDimensions,
              static_cast<std::int64_t>(value.strides.size()));
   result.set(Attribute::kConvolutionStrides, value.strides);
@@ -203,7 +204,7 @@ struct ConvolutionNames {
   Attribute convolution, image, weights, grid, alpha, beta;
 };
 
-const ConvolutionNames& names_of(ConvolutionOperation::Direction direction) {
+const ConvolutionNames& names_of(TensorGraph::Convolution::Direction direction) {
   static constexpr ConvolutionNames kForward{DescriptorType::kConvolutionForward,
                                              Attribute::kForwardConvolution,
                                              Attribute::kForwardInput,
@@ -226,17 +227,17 @@ const ConvolutionNames& names_of(ConvolutionOperation::Direction direction) {
                                              Attribute::kBackwardWeightsAlpha,
                                              Attribute::kBackwardWeightsBeta};
   switch (direction) {
-    case ConvolutionOperation::Direction::kBackwardData:
+    case TensorGraph::Convolution::Direction::kBackwardData:
       return kData;
-    case ConvolutionOperation::Direction::kBackwardWeights:
+    case TensorGraph::Convolution::Direction::kBackwardWeights:
       return kWeights;
-    case ConvolutionOperation::Direction::kForward:
+    case TensorGraph::Convolution::Direction::kForward:
       break;
   }
   return kForward;
 }
 
-Descriptor pointwise(const CudnnLibrary& library, const PointwiseOperation& value) {
+Descriptor pointwise(const CudnnLibrary& library, const TensorGraph::Pointwise& value) {
   Descriptor result(library, DescriptorType::kPointwise);
   result.set_enumerator(
       Attribute::kPointwiseMode, ValueType::kPointwiseMode, static_cast<int>(value.mode));
@@ -259,32 +260,32 @@ Descriptor pointwise(const CudnnLibrary& library, const PointwiseOperation& valu
 
 Descriptor matmul(const CudnnLibrary& library) {
   Descriptor result(library, DescriptorType::kMatmul);
-  set_type(result, Attribute::kMatmulComputeType, abi::Type::kFloat);
+  set_type(result, Attribute::kMatmulComputeType, abi::CudnnCalls::Type::kFloat);
   result.finish("a product");
   return result;
 }
 
-Descriptor reduction(const CudnnLibrary& library, const ReductionOperation& value) {
+Descriptor reduction(const CudnnLibrary& library, const TensorGraph::Reduction& value) {
   Descriptor result(library, DescriptorType::kReduction);
-  set_type(result, Attribute::kReductionComputeType, abi::Type::kFloat);
+  set_type(result, Attribute::kReductionComputeType, abi::CudnnCalls::Type::kFloat);
   result.set_enumerator(
       Attribute::kReductionOperator, ValueType::kReduction, static_cast<int>(value.reduction));
   result.finish("a reduction");
   return result;
 }
 
-Descriptor resample(const CudnnLibrary& library, const ResampleOperation& value) {
-  const bool is_max = value.mode == abi::ResampleMode::kMax;
+Descriptor resample(const CudnnLibrary& library, const TensorGraph::Resample& value) {
+  const bool is_max = value.mode == abi::CudnnCalls::ResampleMode::kMax;
   Descriptor result(library, DescriptorType::kResample);
   result.set_enumerator(
       Attribute::kResampleMode, ValueType::kResampleMode, static_cast<int>(value.mode));
-  set_type(result, Attribute::kResampleComputeType, abi::Type::kFloat);
+  set_type(result, Attribute::kResampleComputeType, abi::CudnnCalls::Type::kFloat);
   result.set(Attribute::kResampleSpatialDimensions,
              static_cast<std::int64_t>(value.strides.size()));
-  result.set_enumerator(
-      Attribute::kResamplePaddingMode,
-      ValueType::kPaddingMode,
-      static_cast<int>(is_max ? abi::PaddingMode::kNegativeInfinity : abi::PaddingMode::kZero));
+  result.set_enumerator(Attribute::kResamplePaddingMode,
+                        ValueType::kPaddingMode,
+                        static_cast<int>(is_max ? abi::CudnnCalls::PaddingMode::kNegativeInfinity
+                                                : abi::CudnnCalls::PaddingMode::kZero));
   result.set(Attribute::kResampleWindow, value.window);
   result.set(Attribute::kResampleStrides, value.strides);
   result.set(Attribute::kResamplePrePaddings, value.pads_before);
@@ -297,7 +298,7 @@ Descriptor resample(const CudnnLibrary& library, const ResampleOperation& value)
 class Assembly {
  public:
   Assembly(const CudnnLibrary& library, const TensorGraph& graph) : library_(library) {
-    for (const GraphTensor& value : graph.tensors) {
+    for (const TensorGraph::Tensor& value : graph.tensors) {
       tensors_.push_back(tensor(library, value, static_cast<std::int64_t>(tensors_.size()) + 1));
     }
     for (const TensorGraph::Operation& operation : graph.operations) {
@@ -319,7 +320,7 @@ class Assembly {
   }
 
  private:
-  void add(const ConvolutionOperation& value) {
+  void add(const TensorGraph::Convolution& value) {
     const ConvolutionNames& names = names_of(value.direction);
     Descriptor& operation = operations_.emplace_back(library_, names.type);
     parts_.push_back(convolution(library_, value));
@@ -332,7 +333,7 @@ class Assembly {
     operation.finish("the convolution operation");
   }
 
-  void add(const PointwiseOperation& value) {
+  void add(const TensorGraph::Pointwise& value) {
     Descriptor& operation = operations_.emplace_back(library_, DescriptorType::kPointwiseOperation);
     parts_.push_back(pointwise(library_, value));
     operation.set(Attribute::kStepPointwise, parts_.back());
@@ -347,7 +348,7 @@ class Assembly {
     operation.finish("a fused operation");
   }
 
-  void add(const MatmulOperation& value) {
+  void add(const TensorGraph::Matmul& value) {
     Descriptor& operation = operations_.emplace_back(library_, DescriptorType::kMatmulOperation);
     parts_.push_back(matmul(library_));
     operation.set(Attribute::kMatmulDescription, parts_.back());
@@ -357,7 +358,7 @@ class Assembly {
     operation.finish("a product's operation");
   }
 
-  void add(const ReductionOperation& value) {
+  void add(const TensorGraph::Reduction& value) {
     Descriptor& operation = operations_.emplace_back(library_, DescriptorType::kReductionOperation);
     parts_.push_back(reduction(library_, value));
     operation.set(Attribute::kReductionDescription, parts_.back());
@@ -366,7 +367,7 @@ class Assembly {
     operation.finish("a reduction's operation");
   }
 
-  void add(const ResampleOperation& value) {
+  void add(const TensorGraph::Resample& value) {
     Descriptor& operation = operations_.emplace_back(library_, DescriptorType::kResampleForward);
     parts_.push_back(resample(library_, value));
     operation.set(Attribute::kResampleDescription, parts_.back());
@@ -375,19 +376,20 @@ class Assembly {
     operation.finish("a pool's operation");
   }
 
-  void add(const ReshapeOperation& value) {
+  void add(const TensorGraph::Reshape& value) {
     Descriptor& operation = operations_.emplace_back(library_, DescriptorType::kReshapeOperation);
     operation.set(Attribute::kReshapeInput, tensors_[value.input]);
     operation.set(Attribute::kReshapeOutput, tensors_[value.output]);
     operation.finish("a reshape's operation");
   }
 
-  void add(const NormOperation& value) {
+  void add(const TensorGraph::Norm& value) {
     Descriptor& operation = operations_.emplace_back(library_, DescriptorType::kNormForward);
     operation.set_enumerator(
         Attribute::kNormMode, ValueType::kNormMode, static_cast<int>(value.mode));
-    operation.set_enumerator(
-        Attribute::kNormPhase, ValueType::kNormPhase, static_cast<int>(abi::NormPhase::kInference));
+    operation.set_enumerator(Attribute::kNormPhase,
+                             ValueType::kNormPhase,
+                             static_cast<int>(abi::CudnnCalls::NormPhase::kInference));
     operation.set(Attribute::kNormInput, tensors_[value.input]);
     operation.set(Attribute::kNormScale, tensors_[value.scale]);
     operation.set(Attribute::kNormBias, tensors_[value.bias]);
@@ -396,7 +398,7 @@ class Assembly {
     operation.finish("a normalisation");
   }
 
-  void add(const NormGradientOperation& value) {
+  void add(const TensorGraph::NormGradient& value) {
     Descriptor& operation = operations_.emplace_back(library_, DescriptorType::kNormBackward);
     operation.set_enumerator(
         Attribute::kNormGradientMode, ValueType::kNormMode, static_cast<int>(value.mode));

@@ -16,9 +16,10 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include "harness/base/error.hpp"
-#include "runners/cuda/driver/management_library.hpp"
+#include "runners/cuda/driver/device_health.hpp"
 
 namespace plumb::cuda {
 namespace {
@@ -117,17 +118,17 @@ Device::Device(const Driver& driver, const std::string& choice)
       device_(device_at(driver, index_)),
       name_(read_name(driver, device_)),
       uuid_(read_uuid(driver, device_)),
-      architecture_(attribute(abi::DeviceAttribute::kComputeMajor) * 10 +
-                    attribute(abi::DeviceAttribute::kComputeMinor)) {}
+      architecture_(attribute(abi::DriverCalls::DeviceAttribute::kComputeMajor) * 10 +
+                    attribute(abi::DriverCalls::DeviceAttribute::kComputeMinor)) {}
 
-int Device::attribute(abi::DeviceAttribute name) const {
+int Device::attribute(abi::DriverCalls::DeviceAttribute name) const {
   int value = 0;
   driver_.check(driver_.calls().device_get_attribute(&value, name, device_), "a GPU's attribute");
   return value;
 }
 
 Bytes Device::l2_cache() const {
-  return Bytes{attribute(abi::DeviceAttribute::kL2CacheSize)};
+  return Bytes{attribute(abi::DriverCalls::DeviceAttribute::kL2CacheSize)};
 }
 
 Bytes Device::memory() const {
@@ -137,7 +138,7 @@ Bytes Device::memory() const {
 }
 
 void Device::describe(results::Environment& environment) const {
-  using Attribute = abi::DeviceAttribute;
+  using Attribute = abi::DriverCalls::DeviceAttribute;
   const auto fact = [&](const char* name, auto value) {
     environment.facts[name] = fmt::format("{}", value);
   };
@@ -197,9 +198,9 @@ FileDescriptor open_shared(const std::filesystem::path& path) {
 
 }  // namespace
 
-DeviceLock::DeviceLock(const std::string& uuid,
-                       const std::filesystem::path& folder,
-                       std::optional<int> harness) {
+Device::Context::Lock::Lock(const std::string& uuid,
+                            const std::filesystem::path& folder,
+                            std::optional<int> harness) {
   const std::filesystem::path path = folder / fmt::format("plumb-{}.lock", uuid);
   file_ = open_shared(path);
   if (file_.number() < 0) {
@@ -240,7 +241,7 @@ DeviceLock::DeviceLock(const std::string& uuid,
   }
 }
 
-DeviceContext::DeviceContext(const Device& device, std::optional<int> harness)
+Device::Context::Context(const Device& device, std::optional<int> harness)
     : device_(device), lock_(device.uuid(), std::filesystem::temp_directory_path(), harness) {
   driver().check(driver().calls().primary_context_retain(&context_, device.number()),
                  "the GPU's context");
@@ -254,30 +255,108 @@ DeviceContext::DeviceContext(const Device& device, std::optional<int> harness)
   driver().add_contexts(1);
 }
 
-DeviceContext::~DeviceContext() {
+Device::Context::~Context() {
   driver().add_contexts(-1);
   static_cast<void>(driver().calls().context_synchronize());
   static_cast<void>(driver().calls().primary_context_release(device_.number()));
 }
 
-void DeviceContext::use() const {
+void Device::Context::use() const {
   driver().check(driver().calls().context_set_current(context_), "making the context current");
 }
 
-DeviceContext::Memory DeviceContext::memory() const {
+Device::Context::Memory Device::Context::memory() const {
   Memory memory;
   driver().check(driver().calls().mem_get_info(&memory.free, &memory.total),
                  "the GPU's free memory");
   return memory;
 }
 
-Bytes DeviceContext::free_memory() const {
+Bytes Device::Context::free_memory() const {
   return Bytes{static_cast<std::int64_t>(memory().free)};
 }
 
-Bytes DeviceContext::held_memory() const {
+Bytes Device::Context::held_memory() const {
   const Memory now = memory();
   return Bytes{static_cast<std::int64_t>(now.total - std::min(now.free, now.total))};
+}
+
+Device::Memory::Memory(const Driver& driver, std::size_t bytes) : driver_(&driver), bytes_(bytes) {
+  if (bytes > 0) {
+    driver.check(driver.calls().mem_alloc(&address_, bytes), "taking memory of the GPU");
+  }
+}
+
+Device::Memory::~Memory() {
+  if (address_ != 0) {
+    static_cast<void>(driver_->calls().mem_free(address_));
+  }
+}
+
+Device::Memory::Memory(Device::Memory&& other) noexcept
+    : driver_(other.driver_),
+      address_(std::exchange(other.address_, 0)),
+      bytes_(std::exchange(other.bytes_, 0)) {}
+
+Device::Memory& Device::Memory::operator=(Device::Memory&& other) noexcept {
+  std::swap(driver_, other.driver_);
+  std::swap(address_, other.address_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+void set_bytes(const Driver& driver,
+               abi::DevicePointer to,
+               unsigned char value,
+               std::size_t bytes,
+               abi::Stream stream) {
+  if (bytes > 0) {
+    driver.check(driver.calls().memset_bytes(to, value, bytes, stream), "setting the GPU's memory");
+  }
+}
+
+void upload(const Driver& driver, abi::DevicePointer to, std::span<const std::byte> bytes) {
+  if (!bytes.empty()) {
+    driver.check(driver.calls().memcpy_to_device(to, bytes.data(), bytes.size()),
+                 "a copy to the GPU");
+    // From pageable memory the call returns once it has read the bytes. The copy itself is work of
+    // the legacy stream, which streams of their own do not wait for.
+    driver.check(driver.calls().stream_synchronize(nullptr), "the end of a copy to the GPU");
+  }
+}
+
+void download(const Driver& driver, std::span<std::byte> bytes, abi::DevicePointer from) {
+  if (!bytes.empty()) {
+    driver.check(driver.calls().memcpy_to_host(bytes.data(), from, bytes.size()),
+                 "a copy from the GPU");
+  }
+}
+
+Device::Memory::Mirror::Mirror(const Driver& driver, abi::DevicePointer buffer, std::size_t bytes)
+    : driver_(driver), buffer_(buffer) {
+  void* memory = nullptr;
+  driver.check(driver.calls().mem_alloc_host(&memory, bytes), "taking page-locked memory");
+  bytes_ = {static_cast<std::byte*>(memory), bytes};
+}
+
+Device::Memory::Mirror::~Mirror() {
+  if (!bytes_.empty()) {
+    static_cast<void>(driver_.calls().mem_free_host(bytes_.data()));
+  }
+}
+
+Device::Memory::Mirror::Mirror(Device::Memory::Mirror&& other) noexcept
+    : driver_(other.driver_), buffer_(other.buffer_), bytes_(std::exchange(other.bytes_, {})) {}
+
+void Device::Memory::Mirror::enqueue_upload(abi::Stream stream) const {
+  driver_.check(
+      driver_.calls().memcpy_to_device_async(buffer_, bytes_.data(), bytes_.size(), stream),
+      "a copy to the GPU");
+}
+
+void Device::Memory::Mirror::enqueue_download(abi::Stream stream) const {
+  driver_.check(driver_.calls().memcpy_to_host_async(bytes_.data(), buffer_, bytes_.size(), stream),
+                "a copy from the GPU");
 }
 
 }  // namespace plumb::cuda

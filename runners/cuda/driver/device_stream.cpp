@@ -8,35 +8,37 @@
 
 namespace plumb::cuda {
 
-DeviceEvent::DeviceEvent(const Driver& driver, bool timed) : driver_(driver) {
+DeviceStream::Event::Event(const Driver& driver, bool timed) : driver_(driver) {
   driver.check(
       driver.calls().event_create(&event_, timed ? abi::kEventDefault : abi::kEventNoTiming),
       "a new event");
 }
 
-DeviceEvent::~DeviceEvent() {
+DeviceStream::Event::~Event() {
   if (event_ != nullptr) {
     static_cast<void>(driver_.calls().event_destroy(event_));
   }
 }
 
-DeviceEvent::DeviceEvent(DeviceEvent&& other) noexcept
+DeviceStream::Event::Event(DeviceStream::Event&& other) noexcept
     : driver_(other.driver_), event_(std::exchange(other.event_, nullptr)) {}
 
-void DeviceEvent::record(abi::Stream stream) const {
+void DeviceStream::Event::record(abi::Stream stream) const {
   driver_.check(driver_.calls().event_record(event_, stream), "recording an event");
 }
 
-void DeviceEvent::record_in_graph(abi::Stream stream) const {
+void DeviceStream::Event::record_in_graph(abi::Stream stream) const {
   driver_.check(driver_.calls().event_record_with_flags(event_, stream, abi::kEventRecordExternal),
                 "recording an event in a graph");
 }
 
-void DeviceEvent::synchronize() const {
+void DeviceStream::Event::synchronize() const {
   driver_.check(driver_.calls().event_synchronize(event_), "waiting for the GPU");
 }
 
-Seconds time_between(const Driver& driver, const DeviceEvent& begin, const DeviceEvent& end) {
+Seconds time_between(const Driver& driver,
+                     const DeviceStream::Event& begin,
+                     const DeviceStream::Event& end) {
   float milliseconds = 0.0F;
   driver.check(driver.calls().event_elapsed_time(&milliseconds, begin.get(), end.get()),
                "the time between two events");
@@ -60,13 +62,13 @@ void DeviceStream::synchronize() const {
   driver_.check(driver_.calls().stream_synchronize(stream_), "the GPU's work");
 }
 
-void DeviceStream::wait_for(const DeviceEvent& event) const {
+void DeviceStream::wait_for(const DeviceStream::Event& event) const {
   driver_.check(driver_.calls().stream_wait_event(stream_, event.get(), 0), "waiting for an event");
 }
 
-CapturedGraph::CapturedGraph(const Driver& driver,
-                             const DeviceStream& stream,
-                             const std::function<void()>& work)
+DeviceStream::Graph::Captured::Captured(const Driver& driver,
+                                        const DeviceStream& stream,
+                                        const std::function<void()>& work)
     : driver_(driver) {
   driver.check(driver.calls().stream_begin_capture(stream.get(), abi::kCaptureThreadLocal),
                "beginning a capture");
@@ -83,7 +85,7 @@ CapturedGraph::CapturedGraph(const Driver& driver,
   driver.check(driver.calls().stream_end_capture(stream.get(), &graph_), "ending a capture");
 }
 
-CapturedGraph::~CapturedGraph() {
+DeviceStream::Graph::Captured::~Captured() {
   if (graph_ != nullptr) {
     static_cast<void>(driver_.calls().graph_destroy(graph_));
   }
@@ -96,23 +98,24 @@ std::string updated(const Driver& driver, abi::GraphExecutable executable, abi::
   if (driver.graph_calls().update == nullptr) {
     return "the driver is too old to update a graph";
   }
-  abi::GraphUpdate update;
+  abi::DriverCalls::Graphs::Update update;
   const int status = driver.graph_calls().update(executable, graph, &update);
   if (status == abi::kDriverSuccess) {
     return "";
   }
-  const std::string reason = update_refusal(static_cast<abi::GraphUpdateResult>(update.result));
+  const std::string reason =
+      update_refusal(static_cast<abi::DriverCalls::Graphs::UpdateResult>(update.result));
   return reason.empty() ? fmt::format("the driver's status is {}", status) : reason;
 }
 
 }  // namespace
 
-DeviceGraph::DeviceGraph(const Driver& driver,
-                         const DeviceStream& stream,
-                         const std::function<void()>& work,
-                         std::optional<DeviceGraph> before)
+DeviceStream::Graph::Graph(const Driver& driver,
+                           const DeviceStream& stream,
+                           const std::function<void()>& work,
+                           std::optional<DeviceStream::Graph> before)
     : driver_(driver) {
-  const CapturedGraph graph(driver, stream, work);
+  const DeviceStream::Graph::Captured graph(driver, stream, work);
   driver.check(driver.calls().graph_get_nodes(graph.get(), nullptr, &nodes_), "counting nodes");
   if (before && before->executable_ != nullptr) {
     refusal_ = updated(driver, before->executable_, graph.get());
@@ -136,40 +139,40 @@ DeviceGraph::DeviceGraph(const Driver& driver,
   }
 }
 
-DeviceGraph::~DeviceGraph() {
+DeviceStream::Graph::~Graph() {
   if (executable_ != nullptr) {
     static_cast<void>(driver_.calls().graph_executable_destroy(executable_));
   }
 }
 
-DeviceGraph::DeviceGraph(DeviceGraph&& other) noexcept
+DeviceStream::Graph::Graph(DeviceStream::Graph&& other) noexcept
     : driver_(other.driver_),
       executable_(std::exchange(other.executable_, nullptr)),
       nodes_(other.nodes_),
       refusal_(std::move(other.refusal_)) {}
 
-void DeviceGraph::launch(abi::Stream stream) const {
+void DeviceStream::Graph::launch(abi::Stream stream) const {
   driver_.check(driver_.calls().graph_launch(executable_, stream), "launching a graph");
 }
 
-std::string update_refusal(abi::GraphUpdateResult result) {
+std::string update_refusal(abi::DriverCalls::Graphs::UpdateResult result) {
   switch (result) {
-    case abi::GraphUpdateResult::kUpdated:
+    case abi::DriverCalls::Graphs::UpdateResult::kUpdated:
       return "";
-    case abi::GraphUpdateResult::kError:
+    case abi::DriverCalls::Graphs::UpdateResult::kError:
       return "the update failed";
-    case abi::GraphUpdateResult::kTopologyChanged:
+    case abi::DriverCalls::Graphs::UpdateResult::kTopologyChanged:
       return "its nodes or their order differ";
-    case abi::GraphUpdateResult::kNodeTypeChanged:
+    case abi::DriverCalls::Graphs::UpdateResult::kNodeTypeChanged:
       return "a node has another type";
-    case abi::GraphUpdateResult::kFunctionChanged:
-    case abi::GraphUpdateResult::kUnsupportedFunctionChange:
+    case abi::DriverCalls::Graphs::UpdateResult::kFunctionChanged:
+    case abi::DriverCalls::Graphs::UpdateResult::kUnsupportedFunctionChange:
       return "a node has another kernel";
-    case abi::GraphUpdateResult::kParametersChanged:
+    case abi::DriverCalls::Graphs::UpdateResult::kParametersChanged:
       return "a node's parameters changed in a way that cannot be updated";
-    case abi::GraphUpdateResult::kNotSupported:
+    case abi::DriverCalls::Graphs::UpdateResult::kNotSupported:
       return "a node cannot be updated";
-    case abi::GraphUpdateResult::kAttributesChanged:
+    case abi::DriverCalls::Graphs::UpdateResult::kAttributesChanged:
       return "a node's attributes changed in a way that cannot be updated";
   }
   return fmt::format("the driver's reason is {}", static_cast<int>(result));

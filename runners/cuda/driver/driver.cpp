@@ -11,9 +11,37 @@
 #include <system_error>
 
 #include "harness/base/error.hpp"
-#include "runners/engine/exec/own_process.hpp"
+#include "runners/engine/exec/this_process.hpp"
 
 namespace plumb::cuda {
+
+DynamicLibrary::DynamicLibrary(std::span<const std::string> names, const std::string& what_to_do)
+    : what_to_do_(what_to_do) {
+  std::string words = "no name was given";
+  for (const std::string& name : names) {
+    handle_ = dlopen(name.c_str(), RTLD_NOW | RTLD_GLOBAL);
+    if (handle_ != nullptr) {
+      name_ = name;
+      return;
+    }
+    const char* const text = dlerror();
+    words = text != nullptr ? text : "unknown reason";
+  }
+  throw Error(Error::Kind::kEnvironment, fmt::format("{}: {}", words, what_to_do_));
+}
+
+void* DynamicLibrary::symbol_or_null(const char* name) const {
+  return dlsym(handle_, name);
+}
+
+void* DynamicLibrary::symbol(const char* name) const {
+  void* const found = symbol_or_null(name);
+  if (found == nullptr) {
+    throw Error(Error::Kind::kEnvironment,
+                fmt::format("{} has no entry point {}: {}", name_, name, what_to_do_));
+  }
+  return found;
+}
 
 void load_preview_driver(const std::filesystem::path& file) {
   if (dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) == nullptr) {
@@ -110,7 +138,7 @@ void Driver::check(int status, const char* what) const {
     std::fflush(stderr);
     std::abort();
   }
-  throw DriverRefusal(status, text);
+  throw Driver::Refusal(status, text);
 }
 
 std::string Driver::version() const {

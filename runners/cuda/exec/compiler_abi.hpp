@@ -11,7 +11,7 @@ using CompilerProgram = void*;  ///< nvrtcProgram
 
 inline constexpr int kCompilerSuccess = 0;
 
-/// Entry points of NVRTC, found by name by KernelCompiler.
+/// Entry points of NVRTC, found by name by KernelLibrary::Compiler.
 struct CompilerCalls {
   int (*version)(int*, int*) = nullptr;
   int (*count_architectures)(int*) = nullptr;

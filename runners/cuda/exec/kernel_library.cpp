@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
-#include "runners/cuda/exec/index_space.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
 
 namespace plumb::cuda {
 namespace {
@@ -19,7 +19,7 @@ constexpr const char* kLanguage = "--std=c++17";
 
 }  // namespace
 
-KernelCompiler::KernelCompiler(const std::vector<std::string>& names)
+KernelLibrary::Compiler::Compiler(const std::vector<std::string>& names)
     : library_(
           names,
           "built-in kernels need NVRTC: add the package nvidia-cuda-nvrtc to the stack (plumb "
@@ -28,24 +28,24 @@ KernelCompiler::KernelCompiler(const std::vector<std::string>& names)
                               [this](auto& call, const char* name) { library_.find(call, name); });
 }
 
-std::vector<std::string> KernelCompiler::default_names() {
+std::vector<std::string> KernelLibrary::Compiler::default_names() {
   return {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
 }
 
-void KernelCompiler::check(int status, const char* what) const {
+void KernelLibrary::Compiler::check(int status, const char* what) const {
   if (status != abi::kCompilerSuccess) {
     throw Unsupported(fmt::format("NVRTC: {}: {} ({})", what, calls_.error_text(status), status));
   }
 }
 
-std::string KernelCompiler::version() const {
+std::string KernelLibrary::Compiler::version() const {
   int major = 0;
   int minor = 0;
   check(calls_.version(&major, &minor), "its version");
   return fmt::format("{}.{}", major, minor);
 }
 
-std::pair<std::string, bool> KernelCompiler::target(int architecture) const {
+std::pair<std::string, bool> KernelLibrary::Compiler::target(int architecture) const {
   int count = 0;
   check(calls_.count_architectures(&count), "its architectures");
   std::vector<int> known(static_cast<std::size_t>(std::max(count, 0)));
@@ -65,7 +65,7 @@ std::pair<std::string, bool> KernelCompiler::target(int architecture) const {
           native};
 }
 
-KernelCompiler::OwnedProgram KernelCompiler::compiled(
+KernelLibrary::Compiler::OwnedProgram KernelLibrary::Compiler::compiled(
     const std::string& source, const std::vector<const char*>& options) const {
   abi::CompilerProgram handle = nullptr;
   check(calls_.create(&handle, source.c_str(), "plumb_kernels.cu", 0, nullptr, nullptr),
@@ -80,7 +80,7 @@ KernelCompiler::OwnedProgram KernelCompiler::compiled(
   return program;
 }
 
-std::string KernelCompiler::words(abi::CompilerProgram program) const {
+std::string KernelLibrary::Compiler::words(abi::CompilerProgram program) const {
   std::size_t size = 0;
   std::string text;
   if (calls_.log_size(program, &size) == abi::kCompilerSuccess) {
@@ -90,7 +90,7 @@ std::string KernelCompiler::words(abi::CompilerProgram program) const {
   return text;
 }
 
-std::string KernelCompiler::compile(const std::string& source, int architecture) const {
+std::string KernelLibrary::Compiler::compile(const std::string& source, int architecture) const {
   const auto [option, native] = target(architecture);
   const OwnedProgram program = compiled(source, {option.c_str(), kLanguage});
   std::size_t size = 0;
@@ -101,7 +101,8 @@ std::string KernelCompiler::compile(const std::string& source, int architecture)
   return image;
 }
 
-std::string KernelCompiler::resource_report(const std::string& source, int architecture) const {
+std::string KernelLibrary::Compiler::resource_report(const std::string& source,
+                                                     int architecture) const {
   const auto [option, native] = target(architecture);
   if (!native) {
     throw Unsupported(fmt::format("NVRTC {} has no assembler for sm_{}", version(), architecture));

@@ -6,7 +6,7 @@ namespace plumb::cuda::kernels {
 template <class... All>
 struct Steps {
   template <class C>
-  static __device__ inline C of(C x, const Operands&, const Index*, const StepParameters&) {
+  static __device__ inline C of(C x, const Operands&, const Index*, const StepShape::Parameters&) {
     return x;
   }
 };
@@ -16,7 +16,7 @@ struct Steps<First, Rest...> {
   static __device__ inline C of(C x,
                                 const Operands& operands,
                                 const Index* at,
-                                const StepParameters& parameters) {
+                                const StepShape::Parameters& parameters) {
     return Steps<Rest...>::of(
         First::of(x, operands, at, parameters), operands, at, parameters);
   }
@@ -29,7 +29,7 @@ struct Apply {
   static __device__ inline C of(C x,
                                 const Operands&,
                                 const Index*,
-                                const StepParameters& parameters) {
+                                const StepShape::Parameters& parameters) {
     return Function::of(
         x, static_cast<C>(parameters.of[Step][0]), static_cast<C>(parameters.of[Step][1]));
   }
@@ -42,7 +42,7 @@ struct Combine {
   static __device__ inline C of(C x,
                                 const Operands& operands,
                                 const Index* at,
-                                const StepParameters&) {
+                                const StepShape::Parameters&) {
     return Function::of(x, load<C, Element>(operands.at[Place], at[Place]), C(0), C(0));
   }
 };
@@ -54,7 +54,7 @@ struct Unshift {
   static __device__ inline int of(int x,
                                   const Operands& operands,
                                   const Index* at,
-                                  const StepParameters&) {
+                                  const StepShape::Parameters&) {
     const int zero = (Zero == 0 ? 0 : load<int, Element>(operands.at[Zero], 0)) - Taken;
     return x - zero * load<int, int>(operands.at[Sums], at[Sums]);
   }
@@ -80,7 +80,7 @@ struct Round {
   static __device__ inline C of(C x,
                                 const Operands& operands,
                                 const Index* at,
-                                const StepParameters&) {
+                                const StepShape::Parameters&) {
     C rounded = rint(x / load<C, ScaleElement>(operands.at[Scale], at[Scale]));
     if (Zero != 0) {
       rounded += load<C, Grid>(operands.at[Zero], at[Zero]);
@@ -93,7 +93,7 @@ struct Round {
 template <class C, class Y, class Whole, class Real>
 __device__ inline void finish(const Operands& operands,
                               const Index* at,
-                              const StepParameters& parameters,
+                              const StepShape::Parameters& parameters,
                               int sum) {
   const C real = static_cast<C>(Whole::of(sum, operands, at, parameters));
   store<C, Y>(operands.at[0], at[0], Real::of(real, operands, at, parameters));

@@ -65,23 +65,23 @@ struct AttentionShape {
 
 constexpr int kMaxSteps = 4;  // unary functions of a chain (integers.cuh)
 
-/// Parameters of the unary functions in a chain.
-struct StepParameters {
-  double of[kMaxSteps][2];
-};
-
 /// Shape of kernels that take each element through a chain of steps. The space has the strides of
 /// all their operands.
 struct StepShape {
+  /// Parameters of the unary functions in a chain.
+  struct Parameters {
+    double of[kMaxSteps][2];
+  };
+
   Space space;
-  StepParameters parameters;
+  Parameters parameters;
 };
 
 /// Shape of products of integers. The space is the result's. Along it lie the strides of the
 /// factors and of the steps' operands.
 struct ProductShape {
   Space space;
-  StepParameters parameters;
+  StepShape::Parameters parameters;
   Index depth;      // numbers that are multiplied and added up for one element
   Index steps[2];   // of the factors, from one of them to the next
   int has_zero[2];  // zero points
@@ -91,7 +91,7 @@ struct ProductShape {
 /// always three spatial axes.
 struct WindowShape {
   Space space;
-  StepParameters parameters;
+  StepShape::Parameters parameters;
   Index in[3];
   Index kernel[3];
   Index strides[3];

@@ -4,13 +4,16 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "harness/results/measurement.hpp"
+#include "runners/cuda/driver/driver_abi.hpp"
 
 namespace plumb::cuda {
 
@@ -49,16 +52,28 @@ void keep_declaration(results::Attributes& counted, const results::Attributes& k
 /// are in hexadecimal.
 [[nodiscard]] std::string flags_text(std::uint64_t flags);
 
-/// Launch of a kernel, without its times.
-struct KernelShape {
-  std::string name;
-  std::array<std::int32_t, 3> grid{};
-  std::array<std::int32_t, 3> block{};
-  std::uint32_t registers = 0;      ///< for each thread
-  std::int64_t static_shared = 0;   ///< bytes for each block
-  std::int64_t dynamic_shared = 0;  ///< bytes for each block
+/// Largest number of launches of which an attribute tells.
+inline constexpr std::size_t kMaxKernels = 32;
 
-  bool operator==(const KernelShape&) const = default;
+/// Longest name that is taken from the driver or the profiler, in bytes.
+inline constexpr std::size_t kLongestKernelName = 4096;
+
+/// Kernel launches that a captured graph would execute, and its nodes counted by type.
+struct GraphContents {
+  /// Launch of a kernel, without its times.
+  struct Kernel {
+    std::string name;
+    std::array<std::int32_t, 3> grid{};
+    std::array<std::int32_t, 3> block{};
+    std::uint32_t registers = 0;      ///< for each thread
+    std::int64_t static_shared = 0;   ///< bytes for each block
+    std::int64_t dynamic_shared = 0;  ///< bytes for each block
+
+    bool operator==(const Kernel&) const = default;
+  };
+
+  std::vector<Kernel> kernels;               ///< in an order in which they can be executed
+  std::map<std::string, std::size_t> nodes;  ///< by type: "kernel", "copy", "set"…
 };
 
 /// Returns the attributes of the kernel launches of one execution. Nothing if nothing is launched.
@@ -67,10 +82,26 @@ struct KernelShape {
 /// with the number of equal "launches". That list also has at most kMaxKernels entries;
 /// "kernels_omitted" is the number of the others. "kernel_launches" is the number of all launches.
 /// Further attributes say what the kernels' names reveal about tensor cores.
-[[nodiscard]] results::Attributes kernel_attributes(std::span<const KernelShape> launches);
-inline constexpr std::size_t kMaxKernels = 32;
+[[nodiscard]] results::Attributes kernel_attributes(
+    std::span<const GraphContents::Kernel> launches);
 
-/// Longest name that is taken from the driver or the profiler, in bytes.
-inline constexpr std::size_t kLongestKernelName = 4096;
+/// Reads the nodes of a captured graph and of the graphs within it. No profiler is needed, and
+/// nothing is executed. Throws DynamicLibrary::Refusal if the driver is too old or refuses, or for
+/// more than kMaxNodes nodes.
+[[nodiscard]] GraphContents read_contents(const abi::DriverCalls::Graphs& calls, abi::Graph graph);
+
+/// Returns the attributes of one execution: kernel_attributes(), and "graph_nodes" by type
+/// ("kernel=3;set=1").
+[[nodiscard]] results::Attributes graph_attributes(const GraphContents& contents);
+
+/// Orders `count` nodes so that each follows the nodes from which an edge leads to it. Otherwise
+/// they stand in the order in which they were made. Throws DynamicLibrary::Refusal if an edge is of
+/// no such node, or if edges form a cycle. Pure.
+[[nodiscard]] std::vector<std::size_t> execution_order(
+    std::size_t count, std::span<const std::pair<std::size_t, std::size_t>> edges);
+
+/// Largest number of nodes that are read of a graph.
+inline constexpr std::size_t kMaxNodes = 100'000;
+inline constexpr int kDeepestGraph = 8;  ///< graphs within graphs
 
 }  // namespace plumb::cuda

@@ -11,15 +11,13 @@
 
 #include "harness/base/encoding.hpp"
 #include "harness/base/error.hpp"
-#include "harness/model/key/product_kind.hpp"
-#include "runners/cuda/blas/lt_product.hpp"
+#include "harness/model/key/operator_families.hpp"
+#include "runners/cuda/blas/cublas.hpp"
 #include "runners/cuda/builtin/integer_variants.hpp"
 #include "runners/cuda/dnn/graph_variants.hpp"
 #include "runners/cuda/dnn/legacy/recurrent_problem.hpp"
 #include "runners/cuda/dnn/legacy/recurrent_variants.hpp"
-#include "runners/cuda/dnn/norm_variants.hpp"
-#include "runners/cuda/exec/index_space.hpp"
-#include "runners/cuda/reproducer/frame.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
 #include "runners/cuda/reproducer/reproducer_source.hpp"
 
 namespace plumb::cuda {
@@ -28,18 +26,19 @@ namespace {
 /// Recurrent layer executed by one of cuDNN's algorithms.
 struct RecurrentVariant {
   results::Measurement row;  ///< with its time
-  abi::RecurrentAlgorithm algorithm = abi::RecurrentAlgorithm::kStandard;
+  abi::LegacyCalls::Recurrent::Algorithm algorithm =
+      abi::LegacyCalls::Recurrent::Algorithm::kStandard;
 };
 
 /// Returns the name of replay.hpp's type for one of cuDNN's. Throws Unsupported for one that
 /// recurrent layers lack.
-const char* number_of(abi::Type type) {
+const char* number_of(abi::CudnnCalls::Type type) {
   switch (type) {
-    case abi::Type::kFloat:
+    case abi::CudnnCalls::Type::kFloat:
       return "Number::f32";
-    case abi::Type::kHalf:
+    case abi::CudnnCalls::Type::kHalf:
       return "Number::f16";
-    case abi::Type::kBfloat16:
+    case abi::CudnnCalls::Type::kBfloat16:
       return "Number::bf16";
     default:
       throw Unsupported("a recurrent layer of a type other than f32, f16 and bf16");
@@ -71,7 +70,7 @@ std::string layer_text(const RecurrentProblem& problem) {
 }
 
 /// Writes main.cpp of a program that executes a recurrent layer by cuDNN's call.
-std::string recurrent_source(const ReproducerTitle& title,
+std::string recurrent_source(const Reproduction& title,
                              const RecurrentProblem& problem,
                              const std::vector<RecurrentVariant>& variants) {
   std::string list;
@@ -161,8 +160,9 @@ std::vector<GraphForm> graph_forms(const model::LayerSpec& spec, bool apart) {
 }
 
 /// Returns the graph, engine and knobs that a row's variant names.
-EngineVariant engine_variant(const model::LayerSpec& layer, const results::Measurement& timed) {
-  EngineVariant result{timed, {}, 0, {}};
+Reproduction::Engine engine_variant(const model::LayerSpec& layer,
+                                    const results::Measurement& timed) {
+  Reproduction::Engine result{timed, {}, 0, {}};
   results::Measurement row = timed;
   const model::LayerSpec spec = drop_integer_parts(row.variant) && model::is_integer_product(layer)
                                     ? integer_product_of(layer)
@@ -189,7 +189,8 @@ EngineVariant engine_variant(const model::LayerSpec& layer, const results::Measu
 }
 
 /// Returns the form of the product that a row's variant names.
-ProductVariant product_variant(const model::LayerSpec& layer, const results::Measurement& row) {
+Reproduction::Product product_variant(const model::LayerSpec& layer,
+                                      const results::Measurement& row) {
   std::string variant = row.variant;
   static_cast<void>(drop_integer_parts(variant));
   const model::LayerSpec spec =
@@ -221,11 +222,11 @@ RecurrentVariant recurrent_variant(const results::Measurement& row) {
 
 /// Writes main.cpp for rows of one library. Throws Unsupported.
 std::string main_source(const model::LayerSpec& spec,
-                        const ReproducerTitle& title,
+                        const Reproduction& title,
                         const std::vector<results::Measurement>& rows) {
   const std::string library = library_of(rows.front());
   if (library == kEngines) {
-    std::vector<EngineVariant> variants;
+    std::vector<Reproduction::Engine> variants;
     variants.reserve(rows.size());
     for (const results::Measurement& row : rows) {
       variants.push_back(engine_variant(spec, row));
@@ -240,7 +241,7 @@ std::string main_source(const model::LayerSpec& spec,
     }
     return recurrent_source(title, recurrent_problem(spec), variants);
   }
-  std::vector<ProductVariant> variants;
+  std::vector<Reproduction::Product> variants;
   variants.reserve(rows.size());
   for (const results::Measurement& row : rows) {
     variants.push_back(product_variant(spec, row));
@@ -249,7 +250,7 @@ std::string main_source(const model::LayerSpec& spec,
 }
 
 /// Returns the rows with a time that are of the same library as the first such row.
-std::vector<results::Measurement> rows_of_one_library(const worker::ReproducerRequest& request) {
+std::vector<results::Measurement> rows_of_one_library(const worker::Reproducer::Request& request) {
   std::vector<results::Measurement> rows;
   for (const results::Measurement& row : request.rows) {
     const std::string library = row.outcome.timed() ? library_of(row) : std::string();
@@ -320,7 +321,8 @@ std::string instructions(std::string_view library, bool others_take_part) {
 
 }  // namespace
 
-worker::Reproducer reproduce(const worker::ReproducerRequest& request, const std::string& library) {
+worker::Reproducer reproduce(const worker::Reproducer::Request& request,
+                             const std::string& library) {
   const model::LayerSpec spec = model::parse_key(request.key);
   const std::vector<results::Measurement> rows = rows_of_one_library(request);
   const std::string measured_by = library_of(rows.front());

@@ -11,9 +11,8 @@
 
 #include "harness/base/encoding.hpp"
 #include "harness/base/error.hpp"
-#include "runners/cuda/blas/lt_product.hpp"
-#include "runners/cuda/exec/index_space.hpp"
-#include "runners/cuda/reproducer/frame.hpp"
+#include "runners/cuda/blas/cublas.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
 
 namespace plumb::cuda {
 
@@ -26,7 +25,7 @@ std::string row_text(const results::Measurement& row) {
                      time.n);
 }
 
-std::string title_text(const ReproducerTitle& title) {
+std::string title_text(const Reproduction& title) {
   return fmt::format(
       "constexpr const char* kKey = {};\nconstexpr const char* kLibrary = {};\n"
       "constexpr std::uint64_t kSeed = {}U;\n\n",
@@ -61,25 +60,25 @@ struct TypeWords {
   const char* number;
 };
 
-TypeWords words_of(abi::Type type) {
+TypeWords words_of(abi::CudnnCalls::Type type) {
   switch (type) {
-    case abi::Type::kFloat:
+    case abi::CudnnCalls::Type::kFloat:
       return {"CUDNN_DATA_FLOAT", "Number::f32"};
-    case abi::Type::kHalf:
+    case abi::CudnnCalls::Type::kHalf:
       return {"CUDNN_DATA_HALF", "Number::f16"};
-    case abi::Type::kInt8:
+    case abi::CudnnCalls::Type::kInt8:
       return {"CUDNN_DATA_INT8", "Number::s8"};
-    case abi::Type::kInt32:
+    case abi::CudnnCalls::Type::kInt32:
       return {"CUDNN_DATA_INT32", "Number::s32"};
-    case abi::Type::kBfloat16:
+    case abi::CudnnCalls::Type::kBfloat16:
       return {"CUDNN_DATA_BFLOAT16", "Number::bf16"};
-    case abi::Type::kBoolean:
+    case abi::CudnnCalls::Type::kBoolean:
       return {"CUDNN_DATA_BOOLEAN", "Number::boolean"};
   }
   PLUMB_CHECK(false && "a type without a name");
 }
 
-std::string tensor_text(const GraphTensor& tensor) {
+std::string tensor_text(const TensorGraph::Tensor& tensor) {
   const TypeWords words = words_of(tensor.type);
   return fmt::format("{{{}, {}, {}, {}, {}, {}, static_cast<float>({})}}",
                      words.cudnn,
@@ -91,19 +90,19 @@ std::string tensor_text(const GraphTensor& tensor) {
                      number_text(tensor.value.value_or(0.0F)));
 }
 
-std::string_view name_of(ConvolutionOperation::Direction direction) {
+std::string_view name_of(TensorGraph::Convolution::Direction direction) {
   switch (direction) {
-    case ConvolutionOperation::Direction::kForward:
+    case TensorGraph::Convolution::Direction::kForward:
       return "forward";
-    case ConvolutionOperation::Direction::kBackwardData:
+    case TensorGraph::Convolution::Direction::kBackwardData:
       return "backward_data";
-    case ConvolutionOperation::Direction::kBackwardWeights:
+    case TensorGraph::Convolution::Direction::kBackwardWeights:
       return "backward_weights";
   }
   PLUMB_CHECK(false && "a direction without a name");
 }
 
-std::string text(const ConvolutionOperation& operation) {
+std::string text(const TensorGraph::Convolution& operation) {
   return fmt::format("convolution(Builder::Direction::{}, {}, {}, {}, {}, {}, {}, {}, {})",
                      name_of(operation.direction),
                      words_of(operation.compute).cudnn,
@@ -121,7 +120,7 @@ std::int64_t or_none(const std::optional<Number>& value) {
   return value ? static_cast<std::int64_t>(*value) : -1;
 }
 
-std::string text(const PointwiseOperation& operation) {
+std::string text(const TensorGraph::Pointwise& operation) {
   const auto bound = [](const std::optional<double>& value) {
     return fmt::format("{}, {}", value.has_value(), number_text(value.value_or(0.0)));
   };
@@ -138,26 +137,26 @@ std::string text(const PointwiseOperation& operation) {
                      bound(operation.elu_alpha));
 }
 
-std::string text(const MatmulOperation& operation) {
+std::string text(const TensorGraph::Matmul& operation) {
   return fmt::format("matmul({}, {}, {})", operation.left, operation.right, operation.output);
 }
 
-std::string text(const ReductionOperation& operation) {
+std::string text(const TensorGraph::Reduction& operation) {
   return fmt::format("reduction({}, {}, {})",
                      static_cast<int>(operation.reduction),
                      operation.input,
                      operation.output);
 }
 
-std::string text(const ResampleOperation& /*operation*/) {
+std::string text(const TensorGraph::Resample& /*operation*/) {
   PLUMB_CHECK(false && "a pool, which no variant executes by a graph");
 }
 
-std::string text(const ReshapeOperation& operation) {
+std::string text(const TensorGraph::Reshape& operation) {
   return fmt::format("reshape({}, {})", operation.input, operation.output);
 }
 
-std::string text(const NormOperation& operation) {
+std::string text(const TensorGraph::Norm& operation) {
   return fmt::format("norm({}, {}, {}, {}, {}, {})",
                      static_cast<int>(operation.mode),
                      operation.input,
@@ -167,7 +166,7 @@ std::string text(const NormOperation& operation) {
                      operation.output);
 }
 
-std::string text(const NormGradientOperation& operation) {
+std::string text(const TensorGraph::NormGradient& operation) {
   return fmt::format("norm_gradient({{{}, {}, {}, {}, {}, {}, {}, {}, {}}})",
                      static_cast<int>(operation.mode),
                      operation.gradient,
@@ -182,7 +181,7 @@ std::string text(const NormGradientOperation& operation) {
 
 std::string graph_text(std::size_t number, const TensorGraph& graph) {
   std::string source = fmt::format("Builder graph_{}() {{\n  Builder builder({{\n", number);
-  for (const GraphTensor& tensor : graph.tensors) {
+  for (const TensorGraph::Tensor& tensor : graph.tensors) {
     source += fmt::format("      {},\n", tensor_text(tensor));
   }
   source += "  });\n";
@@ -227,7 +226,7 @@ MatrixWords words_of(model::DataType type) {
   }
 }
 
-std::string matrix_text(const GemmMatrix& matrix) {
+std::string matrix_text(const GemmProblem::Matrix& matrix) {
   const MatrixWords words = words_of(matrix.type);
   return fmt::format("{{{}, {}, {}, {}, {}, {}}}",
                      words.type,
@@ -245,7 +244,7 @@ std::string saved_text(const GemmProblem& problem) {
     return "{0, Number::boolean, 0}";
   }
   constexpr std::int64_t kByteBits = 8;
-  const GemmMatrix& saved = *problem.saved;
+  const GemmProblem::Matrix& saved = *problem.saved;
   const bool bits = problem.activation == GemmProblem::Activation::kReluGradient;
   const std::int64_t column = bits ? saved.leading / kByteBits : saved.leading;
   return fmt::format("{{{}, {}, {}}}",
@@ -264,10 +263,10 @@ std::int64_t bias_numbers(const GemmProblem& problem) {
 
 std::string product_text(std::size_t number, const GemmProblem& problem) {
   const auto [compute, scale] = computation_of(problem);
-  const auto transpose = [](const GemmMatrix& matrix) {
+  const auto transpose = [](const GemmProblem::Matrix& matrix) {
     return matrix.transposed ? "CUBLAS_OP_T" : "CUBLAS_OP_N";
   };
-  GemmMatrix c = problem.c.value_or(problem.d);
+  GemmProblem::Matrix c = problem.c.value_or(problem.d);
   c.batch_stride = problem.d.batch_stride;
   return fmt::format(
       "Product product_{}() {{\n  return {{static_cast<cublasComputeType_t>({}), "
@@ -295,12 +294,12 @@ std::string product_text(std::size_t number, const GemmProblem& problem) {
 
 }  // namespace
 
-std::string engine_source(const ReproducerTitle& title,
-                          const std::vector<EngineVariant>& variants) {
+std::string engine_source(const Reproduction& title,
+                          const std::vector<Reproduction::Engine>& variants) {
   std::string source = title_text(title);
   std::string list;
   for (std::size_t i = 0; i < variants.size(); ++i) {
-    const EngineVariant& variant = variants[i];
+    const Reproduction::Engine& variant = variants[i];
     source += graph_text(i, variant.graph);
     std::vector<std::string> knobs;
     for (const auto& knob : variant.knobs) {
@@ -317,8 +316,8 @@ std::string engine_source(const ReproducerTitle& title,
   return with_variants(cudnn_frame(), source);
 }
 
-std::string product_source(const ReproducerTitle& title,
-                           const std::vector<ProductVariant>& variants) {
+std::string product_source(const Reproduction& title,
+                           const std::vector<Reproduction::Product>& variants) {
   std::string source = title_text(title);
   std::string list;
   for (std::size_t i = 0; i < variants.size(); ++i) {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
-#include "runners/engine/exec/output_difference.hpp"
+#include "runners/engine/exec/model_values.hpp"
 #include "runners/engine/exec/requested_model.hpp"
 #include "runners/engine/number_formats.hpp"
 
@@ -180,8 +180,8 @@ std::vector<std::size_t> BatchRunner::buckets() const {
   return sizes;
 }
 
-void BatchRunner::execute(const loadgen::QueryBatch& batch,
-                          std::span<loadgen::SampleResponse> responses) {
+void BatchRunner::execute(const loadgen::BatchExecutor::Batch& batch,
+                          std::span<loadgen::Completions::Response> responses) {
   const auto bucket = std::find_if(buckets_.begin(), buckets_.end(), [&](const Bucket& each) {
     return each.samples == batch.bucket;
   });
@@ -208,8 +208,8 @@ void BatchRunner::execute(const loadgen::QueryBatch& batch,
 }
 
 model::Tensor BatchRunner::answer_alone(std::size_t sample) {
-  const loadgen::QuerySample query{1, sample};
-  loadgen::SampleResponse response{1, {}};
+  const loadgen::SystemUnderTest::Sample query{1, sample};
+  loadgen::Completions::Response response{1, {}};
   execute({0, buckets_.front().samples, {&query, 1}}, {&response, 1});
   model::Tensor answer{sample_outputs_.empty() ? model::TensorType{} : sample_outputs_.front(), {}};
   answer.data.assign(response.data.begin(), response.data.end());
@@ -218,7 +218,7 @@ model::Tensor BatchRunner::answer_alone(std::size_t sample) {
 
 void BatchRunner::check_answer(const Bucket& bucket,
                                const Lane& lane,
-                               const loadgen::QueryBatch& batch) const {
+                               const loadgen::BatchExecutor::Batch& batch) const {
   for (std::size_t i = 0; i < batch.samples.size(); ++i) {
     for (std::size_t output = 0; output < lane.outputs.size(); ++output) {
       const auto found = first_not_finite(bucket.output_types[output],
@@ -237,10 +237,10 @@ void BatchRunner::check_answer(const Bucket& bucket,
   }
 }
 
-AnswerCheck::AnswerCheck(BatchRunner& executor,
-                         std::size_t samples,
-                         std::string_view type,
-                         loadgen::ResponseLog* next)
+BatchRunner::Check::Check(BatchRunner& executor,
+                          std::size_t samples,
+                          std::string_view type,
+                          loadgen::ResponseLog* next)
     : type_(type), next_(next) {
   for (std::size_t index = 0; index < samples; ++index) {
     try {
@@ -251,9 +251,9 @@ AnswerCheck::AnswerCheck(BatchRunner& executor,
   }
 }
 
-void AnswerCheck::record(std::uint64_t sequence,
-                         std::uint64_t index,
-                         std::span<const std::byte> data) {
+void BatchRunner::Check::record(std::uint64_t sequence,
+                                std::uint64_t index,
+                                std::span<const std::byte> data) {
   if (next_ != nullptr) {
     next_->record(sequence, index, data);
   }
@@ -288,8 +288,8 @@ void AnswerCheck::record(std::uint64_t sequence,
 loadgen::RequestedLoad answer_check_load(const loadgen::RequestedLoad& load,
                                          std::uint64_t samples) {
   loadgen::RequestedLoad check = loadgen::accuracy_load(load, samples);
-  if (load.scenario == loadgen::LoadScenario::kServer) {
-    check.scenario = loadgen::LoadScenario::kOffline;
+  if (load.scenario == loadgen::RequestedLoad::Scenario::kServer) {
+    check.scenario = loadgen::RequestedLoad::Scenario::kOffline;
     check.percentile.reset();
     check.latency_limit.reset();
     check.target_rate.reset();

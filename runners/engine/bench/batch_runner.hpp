@@ -27,6 +27,37 @@ namespace plumb::engine {
 /// places keep their old content.
 class BatchRunner final : public loadgen::BatchExecutor {
  public:
+  /// Check of a system's answers under load against the model's answer to each sample alone.
+  ///
+  /// Only the first output is compared. Batches, lanes and time-outs may change nothing but
+  /// rounding.
+  class Check final : public loadgen::ResponseLog {
+   public:
+    /// Executes the first `samples` samples of the data set, one at a time. A sample that cannot be
+    /// answered alone is not compared. `type` is what the model is executed in. `next` also takes
+    /// each response and may be null; its pointer is kept.
+    Check(BatchRunner& executor,
+          std::size_t samples,
+          std::string_view type,
+          loadgen::ResponseLog* next);
+
+    void record(std::uint64_t sequence,
+                std::uint64_t index,
+                std::span<const std::byte> data) override;
+
+    [[nodiscard]] const results::ScenarioResult::Agreement& agreement() const { return agreement_; }
+    /// Returns kWrongResult with the first sample whose answer differs by more than rounding;
+    /// otherwise kOk.
+    [[nodiscard]] const results::Outcome& outcome() const { return outcome_; }
+
+   private:
+    std::string type_;
+    std::vector<std::optional<model::Tensor>> expected_;
+    loadgen::ResponseLog* next_;
+    results::ScenarioResult::Agreement agreement_;
+    results::Outcome outcome_;
+  };
+
   /// Makes a runner without buckets, of a data set of `samples` samples. describe() returns `name`.
   BatchRunner(std::string name, std::size_t samples) : name_(std::move(name)), count_(samples) {}
 
@@ -46,7 +77,8 @@ class BatchRunner final : public loadgen::BatchExecutor {
   void enter_lane(std::size_t lane) override { backend_->enter_lane(lane); }
   /// Executes a batch and returns each sample's first output in `responses`. Throws
   /// Error{kInternal} with sample and output for an answer that is not a finite number.
-  void execute(const loadgen::QueryBatch& batch, std::span<loadgen::SampleResponse> responses) override;
+  void execute(const loadgen::BatchExecutor::Batch& batch,
+               std::span<loadgen::Completions::Response> responses) override;
   /// Executes one sample of the data set by itself and returns the first output. Nothing else may
   /// be executed meanwhile.
   [[nodiscard]] model::Tensor answer_alone(std::size_t sample);
@@ -59,7 +91,7 @@ class BatchRunner final : public loadgen::BatchExecutor {
 
  private:
   struct Lane {
-    worker::PreparedModel prepared;
+    worker::Backend::PreparedModel prepared;
     std::vector<std::span<std::byte>> inputs;         // whole batches
     std::vector<std::span<const std::byte>> outputs;  // whole batches
   };
@@ -76,7 +108,9 @@ class BatchRunner final : public loadgen::BatchExecutor {
                                              const std::vector<model::Tensor>& outputs,
                                              std::size_t samples);
   [[nodiscard]] static results::Outcome take_places(const ReadyModel& ready, Lane& lane);
-  void check_answer(const Bucket& bucket, const Lane& lane, const loadgen::QueryBatch& batch) const;
+  void check_answer(const Bucket& bucket,
+                    const Lane& lane,
+                    const loadgen::BatchExecutor::Batch& batch) const;
 
   std::string name_;
   std::size_t count_;                                // of samples
@@ -87,36 +121,6 @@ class BatchRunner final : public loadgen::BatchExecutor {
   std::atomic<std::uint64_t> batches_{0};
   Bytes memory_;
   std::int64_t reorders_ = 0;
-};
-
-/// Check of a system's answers under load against the model's answer to each sample alone.
-///
-/// Only the first output is compared. Batches, lanes and time-outs may change nothing but rounding.
-class AnswerCheck final : public loadgen::ResponseLog {
- public:
-  /// Executes the first `samples` samples of the data set, one at a time. A sample that cannot be
-  /// answered alone is not compared. `type` is what the model is executed in. `next` also takes
-  /// each response and may be null; its pointer is kept.
-  AnswerCheck(BatchRunner& executor,
-              std::size_t samples,
-              std::string_view type,
-              loadgen::ResponseLog* next);
-
-  void record(std::uint64_t sequence,
-              std::uint64_t index,
-              std::span<const std::byte> data) override;
-
-  [[nodiscard]] const results::LoadAgreement& agreement() const { return agreement_; }
-  /// Returns kWrongResult with the first sample whose answer differs by more than rounding;
-  /// otherwise kOk.
-  [[nodiscard]] const results::Outcome& outcome() const { return outcome_; }
-
- private:
-  std::string type_;
-  std::vector<std::optional<model::Tensor>> expected_;
-  loadgen::ResponseLog* next_;
-  results::LoadAgreement agreement_;
-  results::Outcome outcome_;
 };
 
 /// Makes the load that checks answers before the load. It is the accuracy run of the first

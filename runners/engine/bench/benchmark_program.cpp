@@ -16,7 +16,7 @@
 #include "harness/model/key/layer_cost.hpp"
 #include "harness/model/key/layer_spec.hpp"
 #include "runners/engine/bench/candidate.hpp"
-#include "runners/engine/bench/program_region.hpp"
+#include "runners/engine/bench/layer_timing.hpp"
 
 namespace plumb::engine {
 namespace {
@@ -24,15 +24,15 @@ namespace {
 /// Shortest execution that is reported. With zero the library would never have repeated enough.
 constexpr Seconds kShortest{1e-9};
 
-worker::MeasureRequest request_for(const model::LayerKey& key) {
-  worker::MeasureRequest request;
+worker::WorkerService::MeasureRequest request_for(const model::LayerKey& key) {
+  worker::WorkerService::MeasureRequest request;
   request.key = key;
   return request;
 }
 
 /// Warms up as a measurement does, and returns how many executions a sample needs.
 std::size_t warm_up(worker::Program& program, const measure::Clock& clock) {
-  HotRegion region(program);
+  LayerTiming::HotRegion region(program);
   measure::SamplingPlan plan;
   plan.samples_at_least = 1;
   plan.samples_at_most = 1;
@@ -57,8 +57,8 @@ struct LayerBenchmarks::WarmProgram {
   WarmProgram(worker::Backend& backend, const measure::Clock& clock, const model::LayerKey& key)
       : request(request_for(key)), preparation(backend, clock, request, model::parse_key(key)) {}
 
-  worker::MeasureRequest request;
-  CandidatePreparation preparation;
+  worker::WorkerService::MeasureRequest request;
+  Candidate::Preparation preparation;
   Candidate candidate;
   std::size_t repetitions = 1;  ///< executions in a sample
 };
@@ -97,7 +97,7 @@ void LayerBenchmarks::add(const model::LayerKey& written) {
 }
 
 LayerBenchmarks::WarmProgram& LayerBenchmarks::prepare(const model::LayerKey& key,
-                                                    const worker::Variant& variant) {
+                                                       const worker::Variant& variant) {
   if (!prepared_ || prepared_->request.key != key) {
     prepared_.reset();  // before the next key's operands are there
     prepared_ = std::make_unique<WarmProgram>(backend_, clock_, key);
@@ -122,7 +122,7 @@ void LayerBenchmarks::run(benchmark::State& state,
   if (outcome.ok()) {
     // Google Benchmark expects no exceptions.
     guarded(outcome, [&] {
-      HotRegion region(*prepared.candidate.program);
+      LayerTiming::HotRegion region(*prepared.candidate.program);
       const std::size_t repetitions = prepared.repetitions;
       const auto executions = static_cast<double>(repetitions);
       const Seconds overhead = overhead_.at(repetitions) * executions;
@@ -225,8 +225,8 @@ void describe(const worker::Backend& backend, int threads) {
 
 }  // namespace
 
-BenchmarkArguments parse_benchmark_arguments(std::span<const std::string> arguments) {
-  BenchmarkArguments result;
+LayerBenchmarks::Arguments parse_benchmark_arguments(std::span<const std::string> arguments) {
+  LayerBenchmarks::Arguments result;
   std::string option;  // whose value comes next
   const auto check_value = [&option] {
     if (!option.empty() && option != kLayersOption) {
@@ -298,7 +298,7 @@ int run_benchmark_program(const OpenBackend& open, std::span<const char* const> 
   int count = static_cast<int>(texts.size());
   benchmark::Initialize(&count, list.data());  // takes its own options out
   const std::vector<std::string> rest(list.begin() + 1, list.begin() + count);
-  BenchmarkArguments asked = parse_benchmark_arguments(rest);
+  LayerBenchmarks::Arguments asked = parse_benchmark_arguments(rest);
   const std::vector<model::LayerKey> keys = read_layer_keys(asked.layers);
   worker::Backend& backend = open(asked.setup);
   describe(backend, asked.setup.threads);

@@ -10,7 +10,7 @@
 #include "harness/measure/sampler.hpp"
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/worker/protocol/backend.hpp"
-#include "harness/worker/protocol/worker_setup.hpp"
+#include "harness/worker/protocol/worker_service.hpp"
 #include "runners/engine/bench/layer_timing.hpp"
 
 namespace benchmark {
@@ -26,6 +26,13 @@ namespace plumb::engine {
 /// thread-safe, because the library has one registry for the process.
 class LayerBenchmarks {
  public:
+  /// Arguments of a worker that somebody starts by hand to benchmark layers, without those of
+  /// Google Benchmark.
+  struct Arguments {
+    worker::WorkerService::Setup setup;
+    std::vector<std::string> layers;  ///< keys, files with a key on each line, or "-"
+  };
+
   /// Keeps a reference to the backend. Registered benchmarks refer to this object.
   explicit LayerBenchmarks(worker::Backend& backend,
                            measure::Clock clock = measure::steady_clock());
@@ -49,15 +56,8 @@ class LayerBenchmarks {
 
   worker::Backend& backend_;
   measure::Clock clock_;
-  HarnessOverhead overhead_;
+  LayerTiming::Overhead overhead_;
   std::unique_ptr<WarmProgram> prepared_;  ///< the last program; null before the first
-};
-
-/// Arguments of a worker that somebody starts by hand to benchmark layers, without those of Google
-/// Benchmark.
-struct BenchmarkArguments {
-  worker::WorkerSetup setup;
-  std::vector<std::string> layers;  ///< keys, files with a key on each line, or "-"
 };
 
 /// Option that starts run_benchmark_program(), and the lines of a worker's help on it.
@@ -73,14 +73,15 @@ inline constexpr const char* kBenchmarkUsage =
     "    --threads N           threads of the library; 1 unless given\n";
 
 /// Reads the arguments after the program's name. Throws Error{kUser} that names a wrong one.
-[[nodiscard]] BenchmarkArguments parse_benchmark_arguments(std::span<const std::string> arguments);
+[[nodiscard]] LayerBenchmarks::Arguments parse_benchmark_arguments(
+    std::span<const std::string> arguments);
 
 /// Reads keys: each text is a key, or a file with a key on each line. Empty lines and those that
 /// begin with '#' are left out, and a key counts once. Throws Error{kUser} that names the line.
 [[nodiscard]] std::vector<model::LayerKey> read_layer_keys(std::span<const std::string> texts);
 
 /// Factory of the backend for a setup. The backend outlives the program.
-using OpenBackend = std::function<worker::Backend&(const worker::WorkerSetup&)>;
+using OpenBackend = std::function<worker::Backend&(const worker::WorkerService::Setup&)>;
 
 /// Runs layers as benchmarks and reports them on standard output, as Google Benchmark's options
 /// say. The backend's identity is part of the context. Returns the exit status. Throws Error{kUser}

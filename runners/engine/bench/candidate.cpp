@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
-#include "runners/engine/bench/program_region.hpp"
+#include "runners/engine/bench/layer_timing.hpp"
 #include "runners/engine/bench/random_operands.hpp"
-#include "runners/engine/exec/own_process.hpp"
+#include "runners/engine/exec/this_process.hpp"
 
 namespace plumb::engine {
 namespace {
@@ -62,24 +62,24 @@ void add_needed_memory(results::Outcome& outcome, Bytes execution, Bytes verific
   }
 }
 
-CandidatePreparation::CandidatePreparation(worker::Backend& backend,
-                                           const measure::Clock& clock,
-                                           const worker::MeasureRequest& request,
-                                           model::LayerSpec spec)
+Candidate::Preparation::Preparation(worker::Backend& backend,
+                                    const measure::Clock& clock,
+                                    const worker::WorkerService::MeasureRequest& request,
+                                    model::LayerSpec spec)
     : backend_(backend),
       clock_(clock),
       request_(request),
       spec_(std::move(spec)),
       operands_(random_operands(spec_, request.seed)) {}
 
-bool CandidatePreparation::make_ready(Candidate& candidate) {
+bool Candidate::Preparation::make_ready(Candidate& candidate) {
   if (candidate.program) {
     return true;
   }
   const Seconds begin = clock_();
   results::Measurement& row = candidate.row;
   guarded(row, [&] {
-    worker::Prepared prepared = backend_.prepare(request_.key, candidate.variant.text);
+    worker::Backend::Prepared prepared = backend_.prepare(request_.key, candidate.variant.text);
     row.outcome = prepared.outcome;
     if (!row.outcome.ok()) {
       return;
@@ -111,7 +111,7 @@ bool CandidatePreparation::make_ready(Candidate& candidate) {
   return row.outcome.ok();
 }
 
-void CandidatePreparation::verify(Candidate& candidate) {
+void Candidate::Preparation::verify(Candidate& candidate) {
   const std::vector<model::Tensor> outputs = candidate.program->outputs(0);
   candidate.verified = true;
   if (!request_.verify) {
@@ -119,12 +119,12 @@ void CandidatePreparation::verify(Candidate& candidate) {
     return;
   }
   if (!verifier_) {
-    VerifyOptions options;
+    Verifier::Options options;
     options.fully_below_macs = request_.verify_fully_below_macs;
     options.seed = request_.seed;
     verifier_.emplace(spec_, operands_, options);
   }
-  const Verdict verdict = verifier_->verify(
+  const Verifier::Verdict verdict = verifier_->verify(
       outputs, find_arithmetic(candidate.variant.text, candidate.facts.attributes));
   candidate.row.maximum_error = verdict.maximum_error;
   candidate.row.output_hash = verdict.output_hash;
@@ -166,28 +166,29 @@ measure::SamplingPlan reference_plan(const measure::SamplingPlan& full) {
   return plan;
 }
 
-void CandidateTiming::time_hot(Candidate& candidate,
-                               const measure::SamplingPlan& plan,
-                               results::Measurement& row) {
-  HotRegion region(*candidate.program);
+void Candidate::Timing::time_hot(Candidate& candidate,
+                                 const measure::SamplingPlan& plan,
+                                 results::Measurement& row) {
+  LayerTiming::HotRegion region(*candidate.program);
   instruments_.timing.time(region, plan, request_.disturbed_attempts, row);
   if (row.outcome.timed()) {
     candidate.execution = row.corrected().median;
   }
 }
 
-void CandidateTiming::time_in_turns(Candidate& candidate,
-                                    const measure::SamplingPlan& plan,
-                                    const worker::AwaitTurn& await_turn,
-                                    results::Measurement& row) {
-  HotRegion region(*candidate.program);
+void Candidate::Timing::time_in_turns(Candidate& candidate,
+                                      const measure::SamplingPlan& plan,
+                                      const worker::AwaitTurn& await_turn,
+                                      results::Measurement& row) {
+  LayerTiming::HotRegion region(*candidate.program);
   instruments_.timing.time_in_turns(region, plan, kTurns, await_turn, row);
   if (row.outcome.timed()) {
     candidate.execution = row.corrected().median;
   }
 }
 
-Bytes CandidateTiming::rotating_bytes(const Candidate& candidate, results::CacheMode cache) const {
+Bytes Candidate::Timing::rotating_bytes(const Candidate& candidate,
+                                        results::CacheMode cache) const {
   Bytes bytes =
       candidate.facts.weight_bytes.value > 0 ? candidate.facts.weight_bytes : cost_.weight_bytes;
   if (cache == results::CacheMode::kAll) {
@@ -197,12 +198,12 @@ Bytes CandidateTiming::rotating_bytes(const Candidate& candidate, results::Cache
   return bytes;
 }
 
-void CandidateTiming::time_cold(Candidate& candidate,
-                                const std::vector<model::Tensor>& operands,
-                                results::Measurement& row) {
+void Candidate::Timing::time_cold(Candidate& candidate,
+                                  const std::vector<model::Tensor>& operands,
+                                  results::Measurement& row) {
   const bool weights_only = row.cache == results::CacheMode::kWeights;
   const bool slow = candidate.variant.reference_implementation;
-  RotationCosts costs;
+  LayerTiming::Rotation::Costs costs;
   costs.slot = rotating_bytes(candidate, row.cache);
   costs.cache = instruments_.flush.cache();
   costs.memory = instruments_.slot_memory;
@@ -212,7 +213,8 @@ void CandidateTiming::time_cold(Candidate& candidate,
   costs.execution = candidate.execution;
   costs.wall = request_.sampling.budget * kColdWall;
   // Without weights nothing rotates; only the activations are refreshed.
-  const Rotation rotation = costs.slot.value > 0 ? plan_rotation(costs) : Rotation{1, false, 31};
+  const LayerTiming::Rotation rotation =
+      costs.slot.value > 0 ? plan_rotation(costs) : LayerTiming::Rotation{1, false, 31};
 
   std::vector<std::size_t> ring;
   for (std::size_t i = rotation.flush ? 0 : 1; i < rotation.slots; ++i) {
@@ -223,10 +225,10 @@ void CandidateTiming::time_cold(Candidate& candidate,
     // Slot 0 is warm from earlier executions, so it comes last.
     ring.push_back(0);
   }
-  RotatingRegion region(*candidate.program,
-                        std::move(ring),
-                        rotation.flush ? &instruments_.flush : nullptr,
-                        weights_only);
+  LayerTiming::ColdRegion region(*candidate.program,
+                                 std::move(ring),
+                                 rotation.flush ? &instruments_.flush : nullptr,
+                                 weights_only);
   if (!rotation.flush) {
     region.run(1);  // what all slots share is warm from here on
   }

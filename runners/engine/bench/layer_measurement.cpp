@@ -61,8 +61,8 @@ std::vector<results::CacheMode> without_duplicates(const std::vector<results::Ca
 
 }  // namespace
 
-LayerMeasurement::LayerMeasurement(Instruments instruments,
-                                   const worker::MeasureRequest& request,
+LayerMeasurement::LayerMeasurement(Candidate::Timing::Instruments instruments,
+                                   const worker::WorkerService::MeasureRequest& request,
                                    const std::function<void(results::Measurement)>& emit,
                                    const worker::AwaitTurn& await_turn)
     : instruments_(instruments),
@@ -385,7 +385,7 @@ void LayerMeasurement::look_at(Candidate& candidate, results::Measurement& row) 
   // The energy of an execution takes ten times as long as its time, and is the same in each
   // process.
   const bool again = request_.purpose == results::Purpose::kConfirm;
-  worker::Observation seen =
+  worker::Program::Observation seen =
       candidate.program->collect_counters(0, again ? Seconds(0.0) : request_.sampling.budget);
   seen.attributes.merge(candidate.row.attributes);  // observed values win
   candidate.row.attributes = std::move(seen.attributes);

@@ -28,8 +28,8 @@ namespace plumb::engine {
 /// the steps and constants.
 class LayerMeasurement {
  public:
-  LayerMeasurement(Instruments instruments,
-                   const worker::MeasureRequest& request,
+  LayerMeasurement(Candidate::Timing::Instruments instruments,
+                   const worker::WorkerService::MeasureRequest& request,
                    const std::function<void(results::Measurement)>& emit,
                    const worker::AwaitTurn& await_turn);
 
@@ -83,13 +83,13 @@ class LayerMeasurement {
   void emit_failure(const results::Measurement& shared, results::Outcome outcome);
   void fill_missing_rows();
 
-  Instruments instruments_;
-  const worker::MeasureRequest& request_;
+  Candidate::Timing::Instruments instruments_;
+  const worker::WorkerService::MeasureRequest& request_;
   const std::function<void(results::Measurement)>& emit_;
   const worker::AwaitTurn& await_turn_;
   std::vector<results::CacheMode> caches_;
-  std::optional<CandidatePreparation> preparation_;  // once there are candidates
-  std::optional<CandidateTiming> timing_;
+  std::optional<Candidate::Preparation> preparation_;  // once there are candidates
+  std::optional<Candidate::Timing> timing_;
   std::vector<results::CacheMode> emitted_;  // cache modes with a row other than a race's
   std::optional<results::Outcome> worst_;    // last failure of a variant, other than a skip
   bool timed_ = false;                       // whether some variant was timed

@@ -10,17 +10,168 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "harness/base/error.hpp"
 #include "harness/measure/sample_summary.hpp"
 #include "harness/measure/sampler.hpp"
 #include "harness/results/measurement.hpp"
 #include "harness/worker/protocol/backend.hpp"
-#include "runners/engine/bench/program_region.hpp"
 
 namespace plumb::engine {
+namespace {
+
+constexpr std::int64_t kMaxSlots = 1024;
+constexpr std::array<std::size_t, 4> kSamples{31, 15, 11, 7};
+
+struct Priced {
+  LayerTiming::Rotation rotation;
+  Seconds cost{};
+};
+
+std::int64_t slots_in_memory(const LayerTiming::Rotation::Costs& costs) {
+  const std::int64_t size = std::max<std::int64_t>(costs.slot.value, 1);
+  return std::clamp<std::int64_t>(costs.memory.value / size, 1, kMaxSlots);
+}
+
+std::optional<Priced> price_ring(const LayerTiming::Rotation::Costs& costs, std::size_t samples) {
+  const std::int64_t size = std::max<std::int64_t>(costs.slot.value, 1);
+  const std::int64_t needed = std::max<std::int64_t>((2 * costs.cache.value + size - 1) / size, 1);
+  if (needed > std::max<std::int64_t>(slots_in_memory(costs), 1)) {
+    return std::nullopt;
+  }
+  const Seconds cost =
+      costs.bind * static_cast<double>(needed - 1) + costs.execution * static_cast<double>(samples);
+  return Priced{{static_cast<std::size_t>(needed), false, samples}, cost};
+}
+
+Priced price_flushes(const LayerTiming::Rotation::Costs& costs, std::size_t samples) {
+  // More slots cost more binding, but fewer passes; each pass costs a flush and a warming
+  // execution.
+  std::optional<Priced> best;
+  const auto most = std::min(static_cast<std::size_t>(slots_in_memory(costs)), samples);
+  for (std::size_t slots = 1; slots <= most; ++slots) {
+    const std::size_t passes = (samples + slots - 1) / slots;
+    const Seconds cost = costs.bind * static_cast<double>(slots) +
+                         (costs.flush + costs.execution) * static_cast<double>(passes) +
+                         costs.execution * static_cast<double>(samples);
+    if (!best || cost < best->cost) {
+      best = Priced{{slots, true, samples}, cost};
+    }
+  }
+  return *best;
+}
+
+}  // namespace
+
+LayerTiming::Rotation plan_rotation(const LayerTiming::Rotation::Costs& costs) {
+  Priced cheapest;
+  for (const std::size_t samples : kSamples) {
+    cheapest = price_flushes(costs, samples);
+    if (const auto ring = price_ring(costs, samples); ring && ring->cost <= cheapest.cost) {
+      cheapest = *ring;
+    }
+    if (cheapest.cost <= costs.wall) {
+      break;
+    }
+  }
+  return cheapest.rotation;
+}
+
+Seconds LayerTiming::CacheFlush::cost() {
+  if (cost_ == Seconds(0.0)) {
+    run();
+    const auto begin = std::chrono::steady_clock::now();
+    run();
+    cost_ = std::chrono::steady_clock::now() - begin;
+  }
+  return cost_;
+}
+
+void LayerTiming::CacheFlush::run() {
+  if (sweep_) {
+    sweep_(cache_ * 2);
+    return;
+  }
+  constexpr std::size_t kLine = 64 / sizeof(std::uint64_t);
+  if (memory_.empty()) {
+    memory_.assign(static_cast<std::size_t>(2 * cache_.value) / sizeof(std::uint64_t) + 1, 1);
+  }
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < memory_.size(); i += kLine) {
+    sum += memory_[i];
+  }
+  sum_ += sum;  // a member, so that the loop has an effect
+}
+
+namespace {
+
+measure::TimedRegion::OwnClock::Sample own(const worker::Program::DeviceClock::Sample& sample) {
+  return {sample.each, sample.at_most, sample.executions};
+}
+
+}  // namespace
+
+measure::TimedRegion::OwnClock::Sample LayerTiming::HotRegion::own_sample() {
+  const std::size_t slot = 0;
+  return own(device_->sample(std::span(&slot, 1)));
+}
+
+void LayerTiming::HotRegion::run(std::size_t repetitions) {
+  for (std::size_t i = 0; i < repetitions; ++i) {
+    program_.enqueue(0);
+  }
+  program_.synchronize();
+}
+
+LayerTiming::ColdRegion::ColdRegion(worker::Program& program,
+                                    std::vector<std::size_t> slots,
+                                    LayerTiming::CacheFlush* flush,
+                                    bool warm)
+    : program_(program),
+      device_(dynamic_cast<worker::Program::DeviceClock*>(&program)),
+      slots_(std::move(slots)),
+      flush_(flush),
+      warm_(warm) {
+  PLUMB_CHECK(!slots_.empty());
+}
+
+void LayerTiming::ColdRegion::before_sample() {
+  if (device_ != nullptr && flush_ != nullptr) {
+    return;  // the sample itself makes its slot cold
+  }
+  if (next_ == 0 && flush_ != nullptr) {
+    flush_->run();
+    if (warm_) {
+      program_.enqueue(0);
+      program_.synchronize();
+    }
+  }
+  if (warm_) {
+    program_.refresh_activations(slots_[next_]);
+  }
+}
+
+measure::TimedRegion::OwnClock::Sample LayerTiming::ColdRegion::own_sample() {
+  if (flush_ == nullptr) {
+    return own(device_->sample(slots_));
+  }
+  const std::size_t slot = slots_[next_];
+  next_ = next_ + 1 == slots_.size() ? 0 : next_ + 1;
+  const auto shared = warm_ ? std::optional<std::size_t>(0) : std::nullopt;
+  return own(device_->sample_cold(slot, Bytes{2 * flush_->cache().value}, shared));
+}
+
+void LayerTiming::ColdRegion::run(std::size_t repetitions) {
+  for (std::size_t i = 0; i < repetitions; ++i) {
+    program_.enqueue(slots_[next_]);
+    next_ = next_ + 1 == slots_.size() ? 0 : next_ + 1;
+  }
+  program_.synchronize();
+}
 
 void append_block(const results::Measurement& block, results::Measurement& row) {
   row.samples.insert(row.samples.end(), block.samples.begin(), block.samples.end());
@@ -71,7 +222,7 @@ std::uint64_t add_along_chains(std::uint64_t start) {
 
 }  // namespace
 
-Seconds HostPace::measure() {
+Seconds LayerTiming::Pace::measure() {
   std::array<Seconds, kTries> taken{};
   for (Seconds& each : taken) {
     const Seconds begin = clock_();
@@ -83,14 +234,14 @@ Seconds HostPace::measure() {
 }
 
 HostPaceSource host_pace_source() {
-  return [pace = HostPace(measure::steady_clock())]() mutable { return pace.measure(); };
+  return [pace = LayerTiming::Pace(measure::steady_clock())]() mutable { return pace.measure(); };
 }
 
 namespace {
 
 class EmptyProgram final : public worker::Program {
  public:
-  [[nodiscard]] worker::ProgramFacts facts() const override { return {}; }
+  [[nodiscard]] worker::Program::Facts facts() const override { return {}; }
   void bind(std::size_t /*slot*/,
             std::span<const model::Tensor> /*operands*/,
             bool /*shared*/) override {}
@@ -119,16 +270,16 @@ Seconds measure_median(measure::TimedRegion& region,
 
 }  // namespace
 
-HarnessOverhead measure_floor(const measure::Clock& clock) {
+LayerTiming::Overhead measure_floor(const measure::Clock& clock) {
   constexpr std::size_t kMany = 1024;
   // Called through a pointer to the base class, so that the calls stay virtual.
   const std::unique_ptr<worker::Program> program = std::make_unique<EmptyProgram>();
-  HotRegion region(*program);
+  LayerTiming::HotRegion region(*program);
   static_cast<void>(measure_median(region, kMany, 10, clock));
   const Seconds one = measure_median(region, 1, 1001, clock);
   const Seconds many = measure_median(region, kMany, 101, clock);
   // A sample of r executions costs s + r·e, so that the two medians give both parts.
-  HarnessOverhead floor;
+  LayerTiming::Overhead floor;
   floor.execution = std::max(Seconds(0.0), (many - one) / static_cast<double>(kMany - 1));
   floor.sample = std::max(Seconds(0.0), one - floor.execution);
   return floor;
@@ -171,7 +322,7 @@ LayerTiming::LayerTiming(measure::Clock clock,
       monitor_(monitor),
       pace_(std::move(pace)) {}
 
-const HarnessOverhead& LayerTiming::floor() {
+const LayerTiming::Overhead& LayerTiming::floor() {
   if (!floor_known_) {
     floor_ = measure_floor(clock_);
     floor_known_ = true;
@@ -206,13 +357,13 @@ std::string LayerTiming::watch_block(const std::function<void()>& work,
                                      bool watched,
                                      results::Measurement& row) {
   const Seconds before = paced ? quiet_pace() : Seconds(0.0);
-  const measure::DisturbanceReading begin = disturbance_();
+  const measure::Disturbance::Reading begin = disturbance_();
   if (watched) {
     monitor_->begin();
   }
   work();
   row.disturbance = measure::disturbance_between(begin, disturbance_());
-  MonitoredBlock seen;
+  BlockMonitor::Block seen;
   if (watched) {
     seen = monitor_->end();
     watched_ = clock_();
@@ -242,7 +393,7 @@ void LayerTiming::time(measure::TimedRegion& region,
                        results::Measurement& row) {
   const std::int64_t allowed =
       stayed_disturbed_ >= kPatience ? 1 : std::max<std::int64_t>(attempts, 1);
-  const auto* const own = dynamic_cast<const measure::OwnClock*>(&region);
+  const auto* const own = dynamic_cast<const measure::TimedRegion::OwnClock*>(&region);
   const bool by_own_clock = own != nullptr && own->has_clock();
   const bool paced =
       attempts != kAsItComes && pace_ && row.purpose != results::Purpose::kRace && !by_own_clock;

@@ -15,13 +15,12 @@
 #include "harness/results/measurement.hpp"
 #include "runners/engine/bench/candidate.hpp"
 #include "runners/engine/bench/layer_timing.hpp"
-#include "runners/engine/bench/program_region.hpp"
 #include "runners/engine/bench/verification.hpp"
-#include "runners/engine/exec/output_difference.hpp"
-#include "runners/engine/exec/own_process.hpp"
+#include "runners/engine/exec/model_values.hpp"
 #include "runners/engine/exec/reference_comparison.hpp"
+#include "runners/engine/exec/this_process.hpp"
 #include "runners/engine/number_formats.hpp"
-#include "runners/engine/profile/block_sampler.hpp"
+#include "runners/engine/profile/address_sampler.hpp"
 
 namespace plumb::engine {
 namespace {
@@ -97,7 +96,7 @@ void ModelBenchmark::prepare(const RequestedModel& model, std::size_t index) {
   if (mode.ready.prepared.program) {
     mode.on_host = backend_.free_memory() ? Bytes{} : mode.execution.memory;
     mode.verification = verification_memory(mode);
-    const worker::ProgramFacts facts = mode.ready.prepared.program->facts();
+    const worker::Program::Facts facts = mode.ready.prepared.program->facts();
     row.creation = facts.creation;
     row.workspace = facts.workspace;
   }
@@ -250,13 +249,13 @@ void ModelBenchmark::take_turn(Mode& mode,
   }
   worker::Program& program = *mode.ready.prepared.program;
   if (sampler_) {
-    MarkedRegion region =
+    BlockSampler::Region region =
         sampler_->region(program, mode.ready.prepared.needs.empty(), timing_.clock());
     sampler_->begin();
     time_block(mode, region, plan);
     sampler_->end(region, mode.samples);
   } else {
-    HotRegion region(program);
+    LayerTiming::HotRegion region(program);
     time_block(mode, region, plan);
   }
   if (!mode.execution.row.outcome.timed()) {
@@ -420,7 +419,7 @@ void ModelBenchmark::look_at(Mode& mode) {
   if (!row.outcome.timed()) {
     return;
   }
-  worker::Observation seen;
+  worker::Program::Observation seen;
   results::Measurement look;  // a failed observation does not change the row
   guarded(look, [&] {
     seen = mode.ready.prepared.program->collect_counters(0, request_.sampling.budget);

@@ -13,7 +13,7 @@
 #include "runners/engine/bench/layer_timing.hpp"
 #include "runners/engine/exec/ready_model.hpp"
 #include "runners/engine/exec/reference_comparison.hpp"
-#include "runners/engine/profile/block_sampler.hpp"
+#include "runners/engine/profile/address_sampler.hpp"
 #include "runners/engine/profile/model_profile.hpp"
 
 namespace plumb::engine {
@@ -38,7 +38,8 @@ class ModelBenchmark {
   /// Executes all modes and emits one execution for each, in order. Reports about once a second.
   void run(
       const std::function<void(results::Execution)>& emit,
-      const worker::ExecuteReport& report = [](const worker::ExecuteProgress& /*progress*/) {},
+      const worker::ExecuteReport& report =
+          [](const worker::ExecuteRequest::Progress& /*progress*/) {},
       const worker::AwaitTurn& await_turn = [] {});
 
   /// Returns what was sampled of each mode that run() timed, by its text, for a request that asked

@@ -7,8 +7,7 @@
 #include <string_view>
 
 #include "harness/model/key/op_schema.hpp"
-#include "harness/model/key/product_kind.hpp"
-#include "harness/model/key/sequence_shapes.hpp"
+#include "harness/model/key/operator_families.hpp"
 #include "runners/engine/bench/verification.hpp"
 #include "runners/engine/number_formats.hpp"
 #include "runners/engine/random_stream.hpp"

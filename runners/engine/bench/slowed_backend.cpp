@@ -21,7 +21,7 @@ class SlowedProgram final : public worker::Program {
   SlowedProgram(std::unique_ptr<worker::Program> program, double share, const measure::Clock& clock)
       : program_(std::move(program)), share_(share), clock_(clock) {}
 
-  [[nodiscard]] worker::ProgramFacts facts() const override { return program_->facts(); }
+  [[nodiscard]] worker::Program::Facts facts() const override { return program_->facts(); }
   void bind(std::size_t slot,
             std::span<const model::Tensor> operands,
             bool shared_activations) override {
@@ -99,17 +99,18 @@ results::Environment SlowedBackend::describe() const {
   return environment;
 }
 
-worker::Prepared SlowedBackend::prepare(const model::LayerKey& key, const std::string& variant) {
-  worker::Prepared prepared = backend_.prepare(key, variant);
+worker::Backend::Prepared SlowedBackend::prepare(const model::LayerKey& key,
+                                                 const std::string& variant) {
+  worker::Backend::Prepared prepared = backend_.prepare(key, variant);
   if (prepared.program != nullptr && key.text.starts_with(keys_)) {
     prepared.program = std::make_unique<SlowedProgram>(std::move(prepared.program), share_, clock_);
   }
   return prepared;
 }
 
-worker::PreparedModel SlowedBackend::prepare_model(const model::Graph& graph,
-                                                   const worker::ModelOptions& options) {
-  worker::PreparedModel prepared = backend_.prepare_model(graph, options);
+worker::Backend::PreparedModel SlowedBackend::prepare_model(
+    const model::Graph& graph, const worker::Backend::ModelOptions& options) {
+  worker::Backend::PreparedModel prepared = backend_.prepare_model(graph, options);
   if (prepared.program != nullptr && keys_ == kModels) {
     prepared.program = std::make_unique<SlowedProgram>(std::move(prepared.program), share_, clock_);
   }

@@ -33,14 +33,14 @@ class SlowedBackend final : public worker::Backend {
   [[nodiscard]] std::vector<worker::Variant> variants(const model::LayerKey& key) const override {
     return backend_.variants(key);
   }
-  [[nodiscard]] worker::Prepared prepare(const model::LayerKey& key,
-                                         const std::string& variant) override;
+  [[nodiscard]] worker::Backend::Prepared prepare(const model::LayerKey& key,
+                                                  const std::string& variant) override;
   void partition_threads(std::size_t lanes) override { backend_.partition_threads(lanes); }
   void enter_lane(std::size_t lane) override { backend_.enter_lane(lane); }
   [[nodiscard]] bool plans_models() const override { return backend_.plans_models(); }
-  [[nodiscard]] worker::PreparedModel prepare_model(const model::Graph& graph,
-                                                    const worker::ModelOptions& options) override;
-  [[nodiscard]] worker::Reproducer reproduce(const worker::ReproducerRequest& request) override {
+  [[nodiscard]] worker::Backend::PreparedModel prepare_model(
+      const model::Graph& graph, const worker::Backend::ModelOptions& options) override;
+  [[nodiscard]] worker::Reproducer reproduce(const worker::Reproducer::Request& request) override {
     return backend_.reproduce(request);
   }
 

@@ -10,10 +10,9 @@
 #include <cmath>
 #include <string_view>
 
-#include "harness/base/hash64.hpp"
+#include "harness/base/digest.hpp"
 #include "harness/model/key/layer_cost.hpp"
-#include "harness/model/key/product_kind.hpp"
-#include "harness/model/key/sequence_shapes.hpp"
+#include "harness/model/key/operator_families.hpp"
 #include "harness/model/key/tensor.hpp"
 #include "harness/model/key/training_layers.hpp"
 #include "runners/engine/number_formats.hpp"
@@ -78,7 +77,7 @@ bool is_f16_product(const model::LayerSpec& spec) {
     return type == model::DataType::kF16 || !has_few_digits(type);
   };
   return model::is_single_product(spec) && !has_few_digits(spec.accumulate) &&
-         spec.math != model::MathClass::kDownConvert &&
+         spec.math != model::LayerSpec::MathClass::kDownConvert &&
          std::all_of(spec.inputs.begin(),
                      spec.inputs.end(),
                      [&](const auto& input) { return !input || fine(input->dtype); }) &&
@@ -298,7 +297,8 @@ std::int64_t reduction_length(const model::LayerSpec& spec) {
   return spec.op == "lrn" ? spec.integer("size") : 1;
 }
 
-Arithmetic find_arithmetic(std::string_view variant, const results::Attributes& attributes) {
+Verifier::Arithmetic find_arithmetic(std::string_view variant,
+                                     const results::Attributes& attributes) {
   std::string names(variant);
   if (const auto notes = attributes.find("numerical_notes"); notes != attributes.end()) {
     names += notes->second;
@@ -310,10 +310,12 @@ Arithmetic find_arithmetic(std::string_view variant, const results::Attributes& 
       std::any_of(kTransforms.begin(), kTransforms.end(), [&](std::string_view word) {
         return names.find(word) != std::string::npos;
       });
-  return transforms ? Arithmetic::kTransformed : Arithmetic::kDirect;
+  return transforms ? Verifier::Arithmetic::kTransformed : Verifier::Arithmetic::kDirect;
 }
 
-double compute_tolerance(const model::LayerSpec& spec, std::size_t index, Arithmetic arithmetic) {
+double compute_tolerance(const model::LayerSpec& spec,
+                         std::size_t index,
+                         Verifier::Arithmetic arithmetic) {
   const bool moves = std::find(kMovers.begin(), kMovers.end(), spec.op) != kMovers.end();
   const model::DataType output = spec.outputs.at(index).dtype;
   if ((moves && spec.epilogue.empty()) || !model::is_floating(output) || casts_f8(spec)) {
@@ -322,15 +324,15 @@ double compute_tolerance(const model::LayerSpec& spec, std::size_t index, Arithm
   if (model::is_f8(output)) {
     return output == model::DataType::kF8E4M3 ? 0.125 : 0.25;
   }
-  bool few = has_few_digits(output) || spec.math == model::MathClass::kDownConvert;
+  bool few = has_few_digits(output) || spec.math == model::LayerSpec::MathClass::kDownConvert;
   for (const std::optional<model::TensorType>& input : spec.inputs) {
     few = few || (input && has_few_digits(input->dtype));
   }
-  const bool direct = arithmetic == Arithmetic::kDirect;
+  const bool direct = arithmetic == Verifier::Arithmetic::kDirect;
   if (few) {
     return direct && is_f16_product(spec) ? kTenBitProducts : kFewDigits;
   }
-  if (spec.math == model::MathClass::kTf32) {
+  if (spec.math == model::LayerSpec::MathClass::kTf32) {
     return direct && model::is_single_product(spec) ? kTenBitProducts : kTf32;
   }
   const double grown =
@@ -340,7 +342,7 @@ double compute_tolerance(const model::LayerSpec& spec, std::size_t index, Arithm
 
 Verifier::Verifier(const model::LayerSpec& spec,
                    std::span<const model::Tensor> operands,
-                   const VerifyOptions& options)
+                   const Verifier::Options& options)
     : spec_(spec), support_(reference_support(spec)) {
   if (!support_.ok()) {
     return;
@@ -359,8 +361,9 @@ Verifier::Verifier(const model::LayerSpec& spec,
   }
 }
 
-Verdict Verifier::verify(std::span<const model::Tensor> actual, Arithmetic arithmetic) const {
-  Verdict verdict;
+Verifier::Verdict Verifier::verify(std::span<const model::Tensor> actual,
+                                   Verifier::Arithmetic arithmetic) const {
+  Verifier::Verdict verdict;
   verdict.output_hash = output_hash(actual);
   if (!support_.ok()) {
     verdict.outcome = support_;
@@ -424,10 +427,10 @@ Verdict Verifier::verify(std::span<const model::Tensor> actual, Arithmetic arith
   return verdict;
 }
 
-Verdict verify(const model::LayerSpec& spec,
-               std::span<const model::Tensor> operands,
-               std::span<const model::Tensor> actual,
-               const VerifyOptions& options) {
+Verifier::Verdict verify(const model::LayerSpec& spec,
+                         std::span<const model::Tensor> operands,
+                         std::span<const model::Tensor> actual,
+                         const Verifier::Options& options) {
   return Verifier(spec, operands, options).verify(actual);
 }
 

@@ -46,7 +46,7 @@ class Support {
 
 /// Finds the matches that the steps name. A step of one layer is no match.
 std::vector<rewrite::Match> named_matches(const model::Graph& graph,
-                                          const std::vector<worker::ModeStep>& steps,
+                                          const std::vector<worker::ModeRequest::Step>& steps,
                                           std::string_view family) {
   std::map<std::pair<std::vector<model::LayerId>, model::LayerKey>, rewrite::Match> by_layers;
   for (rewrite::Match& match : rewrite::matches(graph, family)) {
@@ -54,7 +54,7 @@ std::vector<rewrite::Match> named_matches(const model::Graph& graph,
     by_layers.try_emplace(std::move(name), std::move(match));
   }
   std::vector<rewrite::Match> result;
-  for (const worker::ModeStep& step : steps) {
+  for (const worker::ModeRequest::Step& step : steps) {
     const auto match = by_layers.find({step.layers, step.key});
     if (match != by_layers.end()) {
       result.push_back(match->second);
@@ -95,9 +95,9 @@ std::vector<rewrite::Match> named_matches(const model::Graph& graph,
 
 /// Lists the values whose magnitudes set the scales of activations.
 std::vector<model::ValueId> observed_values(const model::Graph& graph,
-                                            const rewrite::Quantization& quantization) {
+                                            const rewrite::FusedGraph::Quantization& quantization) {
   std::vector<model::ValueId> values;
-  for (const rewrite::ActivationGrid& grid : quantization.activations) {
+  for (const rewrite::FusedGraph::ActivationGrid& grid : quantization.activations) {
     std::copy_if(
         grid.of.begin(), grid.of.end(), std::back_inserter(values), [&](model::ValueId value) {
           return graph.values[value].producer.has_value();  // magnitudes of inputs are known
@@ -162,7 +162,7 @@ ModeGraph graph_of_mode(const model::Graph& graph,
   ModeGraph result;
   std::optional<std::vector<model::LayerId>> origins;  // of a step's layers, if it is another one
   if (request.mode.checkpointing) {
-    std::optional<rewrite::CheckpointedGraph> small =
+    std::optional<rewrite::TrainingStep::Rewritten> small =
         memory_cap ? rewrite::step_within(typed, *memory_cap) : rewrite::smallest_step(typed);
     if (!small) {
       require_fit(typed, memory_cap);
@@ -175,7 +175,7 @@ ModeGraph graph_of_mode(const model::Graph& graph,
     origins = std::move(small->origins);
   }
   if (request.mode.folded_norms) {
-    std::optional<rewrite::FoldedStep> folded = rewrite::folded_norms(typed);
+    std::optional<rewrite::TrainingStep::Rewritten> folded = rewrite::folded_norms(typed);
     if (!folded) {
       throw Error(Error::Kind::kUser,
                   fmt::format("'{}' is no step of training with frozen batch normalisations behind "

@@ -28,8 +28,7 @@ struct ModeGraph {
 ///   one.
 /// - int8: the fused graph is quantised.
 /// - checkpointing: the graph computes again what it does not keep. This comes before fusion. With
-/// a
-///   cap it keeps as much as fits below it.
+///   a cap it keeps as much as fits below it.
 /// - folded_norms: convolutions of a step compute the frozen batch normalisations behind them. This
 ///   comes before fusion.
 ///

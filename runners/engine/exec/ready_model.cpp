@@ -15,9 +15,8 @@
 #include "harness/base/error.hpp"
 #include "harness/results/execution.hpp"
 #include "harness/results/labels/variant_id.hpp"
-#include "runners/engine/exec/computed_constants.hpp"
-#include "runners/engine/exec/output_difference.hpp"
-#include "runners/engine/exec/own_process.hpp"
+#include "runners/engine/exec/model_values.hpp"
+#include "runners/engine/exec/this_process.hpp"
 #include "runners/engine/number_formats.hpp"
 
 namespace plumb::engine {
@@ -38,7 +37,7 @@ class Search {
         price_(request.reorder_per_byte),
         clock_(clock),
         end_(clock() + kBudget) {
-    for (const worker::ModeStep& step : request.steps) {
+    for (const worker::ModeRequest::Step& step : request.steps) {
       choices_.try_emplace(step.key, &step.choices);
       if (step.choices.size() == 1) {
         fixed_.try_emplace(step.key, step.choices.front().variant);
@@ -65,7 +64,7 @@ class Search {
   /// Key with the variants that are worth trying for it.
   struct Candidate {
     model::LayerKey key;
-    std::vector<worker::VariantTime> tried;
+    std::vector<worker::ModeRequest::Choice> tried;
     Seconds gain{};  ///< over all its layers, reorders aside
   };
 
@@ -78,7 +77,7 @@ class Search {
     if (found == choices_.end()) {
       return Seconds(0);
     }
-    const std::vector<worker::VariantTime>& choices = *found->second;
+    const std::vector<worker::ModeRequest::Choice>& choices = *found->second;
     const auto named = std::find_if(choices.begin(), choices.end(), [&](const auto& choice) {
       return choice.variant == variant;
     });
@@ -86,7 +85,7 @@ class Search {
   }
 
   [[nodiscard]] std::optional<Seconds> cost_of(const worker::LayerVariants& variants) {
-    const worker::PreparedModel model = backend_.prepare_model(graph_, {variants, false});
+    const worker::Backend::PreparedModel model = backend_.prepare_model(graph_, {variants, false});
     if (!model.outcome.ok()) {
       return std::nullopt;
     }
@@ -111,7 +110,7 @@ class Search {
 
   /// Lists the keys with variants worth trying against the library's own choices, most to gain
   /// first.
-  void order_keys(const worker::PreparedModel& own) {
+  void order_keys(const worker::Backend::PreparedModel& own) {
     std::map<std::string, Candidate> candidates;
     for (model::LayerId id = 0; id < own.variants.size(); ++id) {
       const model::LayerKey& key = graph_.layers[id].key;
@@ -123,7 +122,7 @@ class Search {
       Candidate& candidate = candidates[key.text];
       candidate.key = key;
       candidate.gain += now - found->second->front().seconds;
-      for (const worker::VariantTime& choice : *found->second) {
+      for (const worker::ModeRequest::Choice& choice : *found->second) {
         const bool known =
             std::any_of(candidate.tried.begin(), candidate.tried.end(), [&](const auto& one) {
               return one.variant == choice.variant;
@@ -149,7 +148,7 @@ class Search {
     worker::LayerVariants fastest = fixed_;
     for (const Candidate& candidate : candidates_) {
       fastest[candidate.key] = candidate.tried.front().variant;
-      for (const worker::VariantTime& choice : candidate.tried) {
+      for (const worker::ModeRequest::Choice& choice : candidate.tried) {
         layouts.emplace(results::VariantId(choice.variant).layout());
       }
     }
@@ -157,7 +156,7 @@ class Search {
     for (const std::string& layout : layouts) {
       worker::LayerVariants set = fixed_;
       for (const Candidate& candidate : candidates_) {
-        for (const worker::VariantTime& choice : candidate.tried) {
+        for (const worker::ModeRequest::Choice& choice : candidate.tried) {
           if (results::VariantId(choice.variant).layout() == layout) {
             set.try_emplace(candidate.key, choice.variant);
           }
@@ -179,7 +178,7 @@ class Search {
       if (best_.contains(candidate.key) && !ended()) {
         better = try_set(without) || better;
       }
-      for (const worker::VariantTime& choice : candidate.tried) {
+      for (const worker::ModeRequest::Choice& choice : candidate.tried) {
         worker::LayerVariants other = without;
         other[candidate.key] = choice.variant;
         if (other != best_ && !ended()) {
@@ -195,7 +194,7 @@ class Search {
   Seconds price_;
   const measure::Clock& clock_;
   Seconds end_;
-  std::unordered_map<model::LayerKey, const std::vector<worker::VariantTime>*> choices_;
+  std::unordered_map<model::LayerKey, const std::vector<worker::ModeRequest::Choice>*> choices_;
   worker::LayerVariants fixed_;
   std::vector<Candidate> candidates_;
   worker::LayerVariants best_;
@@ -285,7 +284,7 @@ results::Outcome mode_of_step(const worker::Backend& backend, const results::Exe
 /// Returns why a backend did not divide a batch as the request says.
 results::Outcome find_undivided(const worker::ModeRequest& request,
                                 const std::vector<std::string>& executed) {
-  for (const worker::ModeStep& step : request.steps) {
+  for (const worker::ModeRequest::Step& step : request.steps) {
     const std::string& wanted = step.choices.at(0).variant;
     if (std::find(executed.begin(), executed.end(), wanted) == executed.end()) {
       return {results::Outcome::Kind::kUnsupported,

@@ -37,9 +37,9 @@ namespace plumb::engine {
 struct ReadyModel {
   results::Outcome outcome;  ///< if not ok: why there is no program, or why its result is wrong
   ModeGraph plan;
-  worker::PreparedModel prepared;  ///< slot 0 is bound once ready
-  worker::PreparedModel observed;  ///< of plan.observed; freed once ready
-  Magnitudes magnitudes;           ///< of the values of plan.observed
+  worker::Backend::PreparedModel prepared;  ///< slot 0 is bound once ready
+  worker::Backend::PreparedModel observed;  ///< of plan.observed; freed once ready
+  Magnitudes magnitudes;                    ///< of the values of plan.observed
   std::vector<model::Tensor> outputs;
   Seconds first_call{};
   std::optional<Bytes> preparation;  ///< memory that making the plan took; not in prepared.memory

@@ -9,11 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
-#include "harness/base/hash64.hpp"
 #include "harness/model/graph/graph.hpp"
-#include "runners/engine/exec/computed_constants.hpp"
-#include "runners/engine/exec/output_difference.hpp"
+#include "runners/engine/exec/model_values.hpp"
 #include "runners/engine/random_stream.hpp"
 #include "runners/engine/reference/reference.hpp"
 
@@ -27,7 +26,7 @@ constexpr std::uint64_t kSeed = 19;
 double change_of(const model::Graph& graph) {
   double most = 0x1p-19;
   for (const model::Layer& layer : graph.layers) {
-    most = layer.spec.math == model::MathClass::kTf32 ? std::max(most, 0x1p-12) : most;
+    most = layer.spec.math == model::LayerSpec::MathClass::kTf32 ? std::max(most, 0x1p-12) : most;
     for (const model::TensorType& output : layer.spec.outputs) {
       most = output.dtype == model::DataType::kBf16  ? std::max(most, 0x1p-9)
              : output.dtype == model::DataType::kF16 ? std::max(most, 0x1p-12)
@@ -259,7 +258,7 @@ class OriginDigest {
 }  // namespace
 
 bool ReferenceComparison::is_affordable(const model::Graph& graph) const {
-  const model::GraphTotals sums = model::totals(graph);
+  const model::Graph::Totals sums = model::totals(graph);
   return !sums.macs_saturated && sums.macs <= macs_left_;
 }
 

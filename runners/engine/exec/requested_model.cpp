@@ -9,11 +9,10 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
-#include "harness/model/onnx/onnx_file.hpp"
 #include "harness/model/onnx/onnx_reader.hpp"
 #include "harness/model/onnx/weights.hpp"
 #include "harness/rewrite/types/typed_graph.hpp"
-#include "runners/engine/exec/computed_constants.hpp"
+#include "runners/engine/exec/model_values.hpp"
 #include "runners/engine/number_formats.hpp"
 
 namespace plumb::engine {
@@ -59,7 +58,7 @@ std::vector<model::Tensor> model_inputs(const model::Graph& graph, std::uint64_t
 namespace {
 
 /// Draws one class for each row, or for few rows where the classes are rare.
-void draw_classes(const rewrite::ClassAxis& axis,
+void draw_classes(const rewrite::LossLayers::ClassAxis& axis,
                   model::WeightStream& random,
                   std::vector<double>& numbers) {
   for (std::int64_t outer = 0; outer < axis.outer; ++outer) {
@@ -145,7 +144,7 @@ void add_step_inputs(const rewrite::TrainingStep& step,
       inputs.add_constant(id, *value.scalar);
     }
   }
-  for (const rewrite::RepeatedInput& each : training.repeated) {
+  for (const rewrite::TrainingGraph::RepeatedInput& each : training.repeated) {
     if (each.first == training.target) {
       inputs.add_target(each.input);
     } else if (std::find(training.masks.begin(), training.masks.end(), each.first) !=
@@ -181,7 +180,8 @@ std::optional<rewrite::TrainingStep> step_of(const worker::ExecuteRequest& reque
   if (request.training.empty()) {
     return std::nullopt;
   }
-  const std::optional<rewrite::StepChoice> choice = rewrite::parse_step_choice(request.training);
+  const std::optional<rewrite::TrainingStep::Choice> choice =
+      rewrite::parse_step_choice(request.training);
   if (!choice) {
     throw Error(Error::Kind::kUser,
                 fmt::format("training by '{}' is asked for: there are {}",
@@ -228,7 +228,7 @@ void RequestedModel::fill() {
 void RequestedModel::fill_micro_batches() {
   std::uint64_t seed = request_.seed;
   std::vector<model::Tensor> drawn;
-  for (const rewrite::RepeatedInput& each : step_->training.repeated) {
+  for (const rewrite::TrainingGraph::RepeatedInput& each : step_->training.repeated) {
     const auto own = std::find(file_graph_.inputs.begin(), file_graph_.inputs.end(), each.first);
     if (own == file_graph_.inputs.begin()) {  // of the next micro-batch
       drawn = make_inputs(++seed);
@@ -285,12 +285,12 @@ results::Outcome RequestedModel::operands(const rewrite::FusedGraph& graph,
                                           Magnitudes magnitudes) const {
   std::map<model::ValueId, model::Tensor> folded;
   fold_constants(graph.graph, values_, folded);  // what the mode adds
-  for (const rewrite::ChannelFolding& folding : graph.foldings) {
+  for (const rewrite::FusedGraph::Folding& folding : graph.foldings) {
     if (!fold_channels(folding, graph.graph, values_, folded)) {
       return unknown_value(graph.graph, folding.weights);
     }
   }
-  for (const rewrite::ActivationGrid& grid : graph.quantization.activations) {
+  for (const rewrite::FusedGraph::ActivationGrid& grid : graph.quantization.activations) {
     for (const model::ValueId id : grid.of) {
       if (const auto given = values_.find(id); given != values_.end()) {
         magnitudes.try_emplace(id, compute_magnitude(given->second));

@@ -15,8 +15,7 @@
 #include "harness/rewrite/fused_graph.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
 #include "harness/worker/protocol/requests.hpp"
-#include "runners/engine/exec/computed_constants.hpp"
-#include "runners/engine/exec/output_difference.hpp"
+#include "runners/engine/exec/model_values.hpp"
 
 namespace onnx {
 class ModelProto;
@@ -35,10 +34,10 @@ namespace plumb::engine {
 /// Adds what a step of training reads besides the model's inputs and weights, for all
 /// micro-batches.
 ///
-/// A target of classes has one class a row, or one in ClassAxis::rarity rows. Another target lies
-/// in [-1, 1). A mask keeps an element or drops it. States are zero. A loss scale is the first one.
-/// A constant that the gradients brought has its number. The numbers are the same for the same seed
-/// everywhere.
+/// A target of classes has one class a row, or one in LossLayers::ClassAxis::rarity rows. Another
+/// target lies in [-1, 1). A mask keeps an element or drops it. States are zero. A loss scale is
+/// the first one. A constant that the gradients brought has its number. The numbers are the same
+/// for the same seed everywhere.
 void add_step_inputs(const rewrite::TrainingStep& step,
                      std::uint64_t seed,
                      std::map<model::ValueId, model::Tensor>& values);

@@ -90,7 +90,7 @@ void LoadHeartbeat::enter(std::string phase) {
 void LoadHeartbeat::beat() {
   std::unique_lock lock(mutex_);
   while (!ended_) {
-    const worker::LoadProgress progress{phase_, batches_(), clock_() - begin_};
+    const worker::LoadRequest::Progress progress{phase_, batches_(), clock_() - begin_};
     fresh_ = false;
     lock.unlock();
     try {
@@ -103,9 +103,9 @@ void LoadHeartbeat::beat() {
   }
 }
 
-bool is_stream(loadgen::LoadScenario scenario) {
-  return scenario == loadgen::LoadScenario::kSingleStream ||
-         scenario == loadgen::LoadScenario::kMultiStream;
+bool is_stream(loadgen::RequestedLoad::Scenario scenario) {
+  return scenario == loadgen::RequestedLoad::Scenario::kSingleStream ||
+         scenario == loadgen::RequestedLoad::Scenario::kMultiStream;
 }
 
 /// Returns the samples that make two batches for each lane, and at least one whole query.
@@ -133,7 +133,7 @@ class LoadedSystem {
     return direct_ ? static_cast<loadgen::SystemUnderTest&>(*direct_) : *batcher_;
   }
   [[nodiscard]] bool direct() const { return direct_ != nullptr; }
-  [[nodiscard]] std::vector<loadgen::BucketUse> uses() const {
+  [[nodiscard]] std::vector<loadgen::BatchExecutor::BucketUse> uses() const {
     return direct_ ? direct_->uses() : batcher_->uses();
   }
 
@@ -147,7 +147,7 @@ class LoadedSystem {
 loadgen::LoadResult ask_once(LoadedSystem& loaded,
                              const loadgen::RequestedLoad& asked,
                              loadgen::LoadClock& clock,
-                             AnswerCheck& check,
+                             BatchRunner::Check& check,
                              results::ScenarioResult& load) {
   loadgen::LoadResult result =
       loadgen::run_load(loadgen::resolve_load(asked), loaded.system(), clock, &check);
@@ -185,7 +185,7 @@ void run(worker::Backend& backend,
   heart.enter("checking answers");
   const worker::ExecuteRequest& model = request.buckets.front().model;
   const std::string_view type = model.executed_type(model.modes.front().mode);
-  AnswerCheck before(executor, checked, type, nullptr);
+  BatchRunner::Check before(executor, checked, type, nullptr);
   static_cast<void>(
       ask_once(loaded, answer_check_load(request.load, checked), load_clock, before, load));
   if (!load.outcome.ok()) {
@@ -207,7 +207,7 @@ void run(worker::Backend& backend,
     heart.enter("accuracy: every sample once");
     std::ofstream file(request.accuracy_log, std::ios::binary);
     loadgen::MlperfAccuracyLog log(file);
-    AnswerCheck all(executor, executor.samples(), type, &log);
+    BatchRunner::Check all(executor, executor.samples(), type, &log);
     loadgen::RequestedLoad asked = loadgen::accuracy_load(load.requested, executor.samples());
     if (load.result) {
       asked.target_rate = load.result->load.target_rate;  // as the search found it
@@ -237,7 +237,7 @@ results::ScenarioResult load_model(worker::Backend& backend,
   load.floor = timing.floor().at(1);
   fmt::print(stderr, "loading {}: {}\n", load.model, to_text(load.scenario));
   const Seconds begin = timing.clock()();
-  const measure::DisturbanceReading before = disturbance();
+  const measure::Disturbance::Reading before = disturbance();
   guarded(load.outcome, [&] {
     BatchRunner executor(fmt::format("{} ({})", load.model, load.mode),
                          std::max<std::size_t>(request.data_set, least_samples(request)));

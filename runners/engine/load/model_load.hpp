@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "harness/loadgen/load_clock.hpp"
+#include "harness/loadgen/system_under_test.hpp"
 #include "harness/measure/disturbance.hpp"
 #include "harness/results/scenario_result.hpp"
 #include "harness/worker/protocol/backend.hpp"

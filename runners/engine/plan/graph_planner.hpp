@@ -15,10 +15,8 @@
 #include "harness/base/error.hpp"
 #include "harness/model/graph/graph.hpp"
 #include "harness/worker/protocol/backend.hpp"
-#include "runners/engine/exec/step_order.hpp"
+#include "runners/engine/exec/schedule.hpp"
 #include "runners/engine/plan/execution_plan.hpp"
-#include "runners/engine/plan/layer_parts.hpp"
-#include "runners/engine/plan/model_plan.hpp"
 
 namespace plumb::engine {
 
@@ -147,7 +145,7 @@ class GraphPlanner {
   }
 
   /// Adds one step of the current layer.
-  void append(Step step, StepBuffers uses, bool reorder) {
+  void append(Step step, PlanBuffer::Uses uses, bool reorder) {
     model_.plan.steps.push_back(std::move(step));
     model_.origins.push_back({layer_, reorder});
     model_.uses.push_back(std::move(uses));
@@ -348,7 +346,7 @@ class GraphPlanner {
       users[output].push_back(model_.plan.steps.size());  // when results are handed out
     }
     std::vector<std::size_t> placed;
-    std::vector<SharedPiece> pieces;
+    std::vector<MemoryPlan::Piece> pieces;
     for (auto& [number, steps] : users) {
       const Buffer& buffer = model_.plan.buffers[number];
       if (buffer.role == Buffer::Role::kIntermediate && !apart_.contains(number)) {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/profile/sample_source.hpp"
-
 #include <fmt/format.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
@@ -28,6 +26,7 @@
 #include "harness/base/file_io.hpp"
 #include "harness/base/units.hpp"
 #include "harness/worker/protocol/requests.hpp"
+#include "runners/engine/profile/sample_source.hpp"
 #include "runners/engine/random_stream.hpp"
 
 namespace plumb::engine {
@@ -168,13 +167,13 @@ constexpr std::size_t kPeriods = 4;
 constexpr std::size_t kRingBytes = std::size_t{1} << 20U;
 constexpr double kVisited = 0.25;  // of a ring's room, when steps are long
 
-[[noreturn]] void fail(results::SamplingClock clock, int reason) {
+[[noreturn]] void fail(results::SampledProfile::Clock clock, int reason) {
   throw Error(Error::Kind::kEnvironment,
               fmt::format("{}: {}", results::to_text(clock), std::strerror(reason)));
 }
 
-perf_event_attr describe_event(results::SamplingClock clock) {
-  const bool cycles = clock == results::SamplingClock::kCycles;
+perf_event_attr describe_event(results::SampledProfile::Clock clock) {
+  const bool cycles = clock == results::SampledProfile::Clock::kCycles;
   perf_event_attr event{};
   event.size = sizeof event;
   event.type = cycles ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE;
@@ -198,10 +197,10 @@ Seconds running_time() {
 }
 
 /// Returns how many units of a clock pass in a second in which a thread runs.
-double find_rate(results::SamplingClock clock) {
+double find_rate(results::SampledProfile::Clock clock) {
   constexpr Seconds kSpan{2e-3};
   constexpr double kNanoseconds = 1e9;
-  if (clock == results::SamplingClock::kCpuClock) {
+  if (clock == results::SampledProfile::Clock::kCpuClock) {
     return kNanoseconds;
   }
   perf_event_attr event = describe_event(clock);
@@ -230,7 +229,7 @@ double find_rate(results::SamplingClock clock) {
 }
 
 /// Opens an event of one thread that is sampled with a period.
-FileDescriptor open_sampled(results::SamplingClock clock,
+FileDescriptor open_sampled(results::SampledProfile::Clock clock,
                             pid_t thread,
                             std::uint64_t period,
                             std::size_t depth) {
@@ -249,7 +248,7 @@ FileDescriptor open_sampled(results::SamplingClock clock,
   event.wakeup_watermark = UINT32_MAX;  // nobody waits for it
   // The most precise addresses that the machine has.
   constexpr unsigned kMostPrecise = 2;
-  unsigned precise = clock == results::SamplingClock::kCycles ? kMostPrecise : 0;
+  unsigned precise = clock == results::SampledProfile::Clock::kCycles ? kMostPrecise : 0;
   while (true) {
     event.precise_ip = precise & 3U;
     FileDescriptor opened = open_event(event, thread);
@@ -272,7 +271,7 @@ struct TimedSample {
 
 /// Events of one thread, one for each period, and the ring that they share.
 struct SampledThread {
-  SampledThread(results::SamplingClock clock,
+  SampledThread(results::SampledProfile::Clock clock,
                 pid_t thread,
                 const std::array<std::uint64_t, kPeriods>& periods,
                 std::size_t depth)
@@ -285,7 +284,7 @@ struct SampledThread {
     }
   }
 
-  static std::vector<FileDescriptor> open_all(results::SamplingClock clock,
+  static std::vector<FileDescriptor> open_all(results::SampledProfile::Clock clock,
                                               pid_t thread,
                                               const std::array<std::uint64_t, kPeriods>& periods,
                                               std::size_t depth) {
@@ -303,9 +302,9 @@ struct SampledThread {
 
 class KernelSamples final : public SampleSource {
  public:
-  KernelSamples(results::SamplingClock clock,
+  KernelSamples(results::SampledProfile::Clock clock,
                 const std::vector<pid_t>& threads,
-                const SamplerOptions& options,
+                const SampleSource::Options& options,
                 worker::StepMark& step)
       : step_(step) {
     const std::array<std::uint64_t, kPeriods> periods = draw_periods(clock, options);
@@ -369,8 +368,8 @@ class KernelSamples final : public SampleSource {
   ///
   /// Each event keeps its phase from one start to the next. So the first period of a start isn't a
   /// gap that every block has at the same place.
-  static std::array<std::uint64_t, kPeriods> draw_periods(results::SamplingClock clock,
-                                                          const SamplerOptions& options) {
+  static std::array<std::uint64_t, kPeriods> draw_periods(results::SampledProfile::Clock clock,
+                                                          const SampleSource::Options& options) {
     constexpr std::uint64_t kParts = 1U << 20U;
     const double units = find_rate(clock);
     const RandomStream random(options.seed);
@@ -433,9 +432,9 @@ class KernelSamples final : public SampleSource {
 
 }  // namespace
 
-std::unique_ptr<SampleSource> open_kernel_samples(results::SamplingClock clock,
+std::unique_ptr<SampleSource> open_kernel_samples(results::SampledProfile::Clock clock,
                                                   const std::vector<pid_t>& threads,
-                                                  const SamplerOptions& options,
+                                                  const SampleSource::Options& options,
                                                   worker::StepMark& step) {
   return std::make_unique<KernelSamples>(clock, threads, options, step);
 }

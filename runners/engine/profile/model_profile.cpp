@@ -11,7 +11,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/measure/sample_summary.hpp"
-#include "runners/engine/exec/step_order.hpp"
+#include "runners/engine/exec/schedule.hpp"
 
 namespace plumb::engine {
 namespace {
@@ -24,8 +24,8 @@ Seconds compute_median(std::vector<Seconds> times) {
   return *middle;
 }
 
-results::ExecutedLayer described(const ReadyModel& ready, std::optional<model::LayerId> id) {
-  results::ExecutedLayer layer;
+results::Execution::Layer described(const ReadyModel& ready, std::optional<model::LayerId> id) {
+  results::Execution::Layer layer;
   if (id) {
     layer.layers = ready.plan.fused.origins.at(*id);
     layer.key = ready.plan.fused.graph.layers.at(*id).key;
@@ -36,13 +36,13 @@ results::ExecutedLayer described(const ReadyModel& ready, std::optional<model::L
 
 /// Names each step so that equal names mean equal work.
 std::vector<std::string> step_names(const ReadyModel& ready) {
-  const std::vector<worker::StepOrigin>& steps = ready.prepared.steps;
+  const std::vector<worker::Backend::PreparedModel::Step>& steps = ready.prepared.steps;
   std::vector<std::string> names;
   std::map<std::optional<model::LayerId>, std::size_t> counts;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const std::size_t number = counts[steps[i].layer]++;
     const bool unique = steps[i].reorder || !steps[i].layer;  // its layouts have no name
-    const results::ExecutedLayer layer = described(ready, steps[i].layer);
+    const results::Execution::Layer layer = described(ready, steps[i].layer);
     names.push_back(unique ? fmt::format("step {}", i)
                            : fmt::format("{} {} {}", layer.key.text, layer.variant, number));
   }
@@ -213,9 +213,9 @@ Seconds ModelProfile::together(const std::vector<measure::MeasuredTime>& steps) 
   return end;
 }
 
-std::vector<results::ExecutedLayer> ModelProfile::layers(Seconds floor) const {
-  const std::vector<worker::StepOrigin>& steps = ready_.prepared.steps;
-  std::vector<results::ExecutedLayer> layers;
+std::vector<results::Execution::Layer> ModelProfile::layers(Seconds floor) const {
+  const std::vector<worker::Backend::PreparedModel::Step>& steps = ready_.prepared.steps;
+  std::vector<results::Execution::Layer> layers;
   std::map<std::optional<model::LayerId>, std::size_t> places;
   const std::vector<measure::MeasuredTime> in_context = steps_in_context(floor);
   for (std::size_t i = 0; i < times_.size(); ++i) {
@@ -223,7 +223,7 @@ std::vector<results::ExecutedLayer> ModelProfile::layers(Seconds floor) const {
     if (added) {
       layers.push_back(described(ready_, steps[i].layer));
     }
-    results::ExecutedLayer& layer = layers[at->second];
+    results::Execution::Layer& layer = layers[at->second];
     (steps[i].reorder ? layer.reorder : layer.seconds) += compute_median(times_[i]);
     layer.reorders += steps[i].reorder ? 1 : 0;
     if (!in_context.empty()) {

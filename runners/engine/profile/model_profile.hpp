@@ -45,7 +45,7 @@ class ModelProfile {
   /// A layer's own time and that of the reorders before it are apart. Its time in context contains
   /// both, less the harness overhead `floor` for each step. Layers come in the order of execution.
   /// The last entry, without layers, makes the outputs dense. Empty without a pass.
-  [[nodiscard]] std::vector<results::ExecutedLayer> layers(Seconds floor) const;
+  [[nodiscard]] std::vector<results::Execution::Layer> layers(Seconds floor) const;
 
   /// Returns the model's time from its steps in context, one after the other or side by side.
   ///

@@ -80,12 +80,12 @@ std::int64_t read_monotonic_time() noexcept {
   return read(CLOCK_MONOTONIC);
 }
 
-void RunningShare::begin() noexcept {
+void SignalSender::RunningShare::begin() noexcept {
   ran_.store(read_running_time(thread_), std::memory_order_relaxed);
   passed_.store(read_monotonic_time(), std::memory_order_relaxed);
 }
 
-bool RunningShare::look() noexcept {
+bool SignalSender::RunningShare::look() noexcept {
   constexpr double kRunning = 0.5;
   const std::int64_t ran = read_running_time(thread_);
   const std::int64_t passed = read_monotonic_time();
@@ -104,7 +104,8 @@ SignalSender::SignalSender(const std::vector<Target>& targets,
     throw Error(Error::Kind::kEnvironment, "thread: there is no second processor");
   }
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    due_.push_back({targets[i], RunningShare(targets[i].thread), RandomStream(seed, i), 0, 0});
+    due_.push_back(
+        {targets[i], SignalSender::RunningShare(targets[i].thread), RandomStream(seed, i), 0, 0});
   }
   thread_ = std::thread([this] { run(); });
 }

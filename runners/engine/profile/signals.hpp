@@ -25,33 +25,6 @@ namespace plumb::engine {
 /// Counts the processors that this process may use, whatever its threads are bound to.
 [[nodiscard]] std::size_t count_processors();
 
-/// What a thread ran and what time passed, from one look to the next.
-///
-/// A handler may look while another thread begins anew, if its signal was sent before the end of
-/// what was sampled. Then one answer may be of either time.
-class RunningShare {
- public:
-  explicit RunningShare(pid_t thread) : thread_(thread) {}
-  /// Takes the place of another one, which nobody looks at.
-  RunningShare(RunningShare&& other) noexcept
-      : thread_(other.thread_), ran_(other.ran_.load()), passed_(other.passed_.load()) {}
-  RunningShare(const RunningShare&) = delete;
-  RunningShare& operator=(const RunningShare&) = delete;
-  RunningShare& operator=(RunningShare&&) = delete;
-  ~RunningShare() = default;
-
-  void begin() noexcept;
-  /// Returns whether the thread ran for at least half of the time since the last look.
-  /// Async-signal-safe.
-  [[nodiscard]] bool look() noexcept;
-
- private:
-  pid_t thread_;
-  std::atomic<std::int64_t> ran_{0};     ///< nanoseconds at the last look
-  std::atomic<std::int64_t> passed_{0};  ///< likewise
-  static_assert(std::atomic<std::int64_t>::is_always_lock_free, "handlers of signals use it");
-};
-
 /// Thread on a processor of its own that sends signals to others of this process.
 ///
 /// Each target gets its signals after random times, within ±25 % of a period, and none while it
@@ -59,6 +32,33 @@ class RunningShare {
 /// own, above all on virtual machines.
 class SignalSender {
  public:
+  /// What a thread ran and what time passed, from one look to the next.
+  ///
+  /// A handler may look while another thread begins anew, if its signal was sent before the end of
+  /// what was sampled. Then one answer may be of either time.
+  class RunningShare {
+   public:
+    explicit RunningShare(pid_t thread) : thread_(thread) {}
+    /// Takes the place of another one, which nobody looks at.
+    RunningShare(RunningShare&& other) noexcept
+        : thread_(other.thread_), ran_(other.ran_.load()), passed_(other.passed_.load()) {}
+    RunningShare(const RunningShare&) = delete;
+    RunningShare& operator=(const RunningShare&) = delete;
+    RunningShare& operator=(RunningShare&&) = delete;
+    ~RunningShare() = default;
+
+    void begin() noexcept;
+    /// Returns whether the thread ran for at least half of the time since the last look.
+    /// Async-signal-safe.
+    [[nodiscard]] bool look() noexcept;
+
+   private:
+    pid_t thread_;
+    std::atomic<std::int64_t> ran_{0};     ///< nanoseconds at the last look
+    std::atomic<std::int64_t> passed_{0};  ///< likewise
+    static_assert(std::atomic<std::int64_t>::is_always_lock_free, "handlers of signals use it");
+  };
+
   /// Receiver of signals, and the pointer that comes with each.
   struct Target {
     pid_t thread = 0;

@@ -4,7 +4,7 @@
 #include <limits>
 #include <set>
 
-#include "harness/model/key/sequence_shapes.hpp"
+#include "harness/model/key/operator_families.hpp"
 #include "harness/model/key/spec_check.hpp"
 #include "harness/model/key/training_layers.hpp"
 #include "runners/engine/random_stream.hpp"
@@ -148,7 +148,7 @@ class Attention {
   const model::LayerSpec& spec_;
   Operands operands_;
   model::AttentionShape s_;
-  std::optional<Broadcast> mask_;
+  std::optional<Numbers::Broadcasting> mask_;
 };
 
 }  // namespace

@@ -4,8 +4,8 @@
 
 #include "harness/model/key/training_layers.hpp"
 #include "runners/engine/number_formats.hpp"
+#include "runners/engine/reference/numbers.hpp"
 #include "runners/engine/reference/operators.hpp"
-#include "runners/engine/reference/product_shapes.hpp"
 
 namespace plumb::engine::reference {
 namespace {

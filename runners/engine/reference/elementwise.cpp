@@ -116,7 +116,7 @@ Numbers elementwise(const model::LayerSpec& spec, Operands operands) {
 
 Numbers parametric_relu(const model::LayerSpec& spec, Operands operands) {
   Numbers y = input_in_output_shape(spec, operands);
-  const Broadcast slope(spec, operands[1].dims, y.dims);
+  const Numbers::Broadcasting slope(spec, operands[1].dims, y.dims);
   for (std::size_t i = 0; i < y.values.size(); ++i) {
     if (y.values[i] < 0.0) {
       y.values[i] *= operands[1].values[slope(i)];
@@ -322,8 +322,8 @@ Numbers binary(const model::LayerSpec& spec, Operands operands) {
   const BinaryFunction function = find_binary(spec.text("fn"), integers);
   require(function != nullptr, spec, "fn is unknown");
   Numbers y = zeros_like_output(spec);
-  const Broadcast a(spec, operands[0].dims, y.dims);
-  const Broadcast b(spec, operands[1].dims, y.dims);
+  const Numbers::Broadcasting a(spec, operands[0].dims, y.dims);
+  const Numbers::Broadcasting b(spec, operands[1].dims, y.dims);
   for (std::size_t i = 0; i < y.values.size(); ++i) {
     y.values[i] = function(operands[0].values[a(i)], operands[1].values[b(i)]);
   }
@@ -346,7 +346,7 @@ Numbers extreme(const model::LayerSpec& spec, Operands operands) {
 Numbers sum(const model::LayerSpec& spec, Operands operands) {
   Numbers y = zeros_like_output(spec);
   for (const Numbers& operand : operands) {
-    const Broadcast at(spec, operand.dims, y.dims);
+    const Numbers::Broadcasting at(spec, operand.dims, y.dims);
     for (std::size_t i = 0; i < y.values.size(); ++i) {
       y.values[i] += operand.values[at(i)];
     }

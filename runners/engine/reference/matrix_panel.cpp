@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "harness/model/key/training_layers.hpp"
+#include "runners/engine/reference/numbers.hpp"
 #include "runners/engine/reference/operators.hpp"
-#include "runners/engine/reference/product_shapes.hpp"
 
 namespace plumb::engine::reference {
 namespace {
@@ -145,7 +145,7 @@ Numbers general_matrix_product(const model::LayerSpec& spec, Operands operands) 
     value *= alpha;
   }
   if (spec.has_input(2)) {
-    const Broadcast c(spec, operands[2].dims, y.dims);
+    const Numbers::Broadcasting c(spec, operands[2].dims, y.dims);
     for (std::size_t i = 0; i < y.values.size(); ++i) {
       y.values[i] += beta * operands[2].values[c(i)];
     }
@@ -181,8 +181,8 @@ void add_up_columns(const Numbers& result, Numbers& bias) {
 
 Numbers batched_matrix_product(const model::LayerSpec& spec, Operands operands) {
   const MatrixShape shape = matrix_shape(spec);
-  const Broadcast a(spec, shape.a_batch, shape.batch);
-  const Broadcast b(spec, shape.b_batch, shape.batch);
+  const Numbers::Broadcasting a(spec, shape.a_batch, shape.batch);
+  const Numbers::Broadcasting b(spec, shape.b_batch, shape.batch);
   Numbers y = zeros_like_output(spec);
   const auto batch = static_cast<std::size_t>(product(shape.batch));
   for (std::size_t n = 0; n < batch; ++n) {

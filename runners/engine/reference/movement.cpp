@@ -433,9 +433,9 @@ std::vector<model::Tensor> where(const model::LayerSpec& spec, Tensors operands)
   require(spec.inputs[1]->dtype == y.dtype && spec.inputs[2]->dtype == y.dtype,
           spec,
           "a, b and the output differ in type");
-  const Broadcast condition(spec, spec.inputs[0]->dims, y.dims);
-  const Broadcast a(spec, spec.inputs[1]->dims, y.dims);
-  const Broadcast b(spec, spec.inputs[2]->dims, y.dims);
+  const Numbers::Broadcasting condition(spec, spec.inputs[0]->dims, y.dims);
+  const Numbers::Broadcasting a(spec, spec.inputs[1]->dims, y.dims);
+  const Numbers::Broadcasting b(spec, spec.inputs[2]->dims, y.dims);
   model::Tensor result = mixed_output(spec);
   const auto count = static_cast<std::size_t>(element_count(y));
   for (std::size_t i = 0; i < count; ++i) {

@@ -98,12 +98,12 @@ Numbers batch_normalization(const model::LayerSpec& spec, Operands operands) {
 Numbers layer_normalization(const model::LayerSpec& spec, Operands operands) {
   Numbers y = copy_of_input(spec, operands);
   normalize_runs(y.values, trailing_size(spec, y.dims), spec.real("epsilon"));
-  const Broadcast scale(spec, operands[1].dims, y.dims);
+  const Numbers::Broadcasting scale(spec, operands[1].dims, y.dims);
   for (std::size_t i = 0; i < y.values.size(); ++i) {
     y.values[i] *= operands[1].values[scale(i)];
   }
   if (spec.has_input(2)) {
-    const Broadcast bias(spec, operands[2].dims, y.dims);
+    const Numbers::Broadcasting bias(spec, operands[2].dims, y.dims);
     for (std::size_t i = 0; i < y.values.size(); ++i) {
       y.values[i] += operands[2].values[bias(i)];
     }
@@ -125,7 +125,7 @@ Numbers rms_normalization(const model::LayerSpec& spec, Operands operands) {
       y.values[i] *= scale;
     }
   }
-  const Broadcast scale(spec, operands[1].dims, y.dims);
+  const Numbers::Broadcasting scale(spec, operands[1].dims, y.dims);
   for (std::size_t i = 0; i < y.values.size(); ++i) {
     y.values[i] *= operands[1].values[scale(i)];
   }

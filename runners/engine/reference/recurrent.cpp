@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-#include "harness/model/key/sequence_shapes.hpp"
+#include "harness/model/key/operator_families.hpp"
 #include "harness/model/key/spec_check.hpp"
 #include "runners/engine/random_stream.hpp"
 #include "runners/engine/reference/operators.hpp"

@@ -107,7 +107,7 @@ void visit_reduced(const model::LayerSpec& spec,
   require(spec.outputs[0].dims == y, spec, "the output's shape does not follow from the input's");
   // Input elements come in order, so each output's list is in the order of its elements.
   std::vector<std::vector<double>> lists(static_cast<std::size_t>(product(kept)));
-  const Broadcast output_of(spec, kept, x.dims);
+  const Numbers::Broadcasting output_of(spec, kept, x.dims);
   for (std::vector<double>& list : lists) {
     list.reserve(static_cast<std::size_t>(size));
   }

@@ -16,19 +16,18 @@
 #include <utility>
 #include <vector>
 
-#include "harness/loadgen/load_clock.hpp"
-#include "harness/measure/cpu_facts.hpp"
+#include "harness/loadgen/system_under_test.hpp"
+#include "harness/measure/processor.hpp"
 #include "harness/measure/sampler.hpp"
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/results/paired_round.hpp"
 #include "harness/worker/protocol/requests.hpp"
 #include "runners/engine/bench/layer_measurement.hpp"
+#include "runners/engine/bench/layer_timing.hpp"
 #include "runners/engine/bench/model_benchmark.hpp"
-#include "runners/engine/bench/program_region.hpp"
 #include "runners/engine/bench/random_operands.hpp"
 #include "runners/engine/load/model_load.hpp"
-#include "runners/engine/profile/model_alternation.hpp"
-#include "runners/engine/profile/profiled_model.hpp"
+#include "runners/engine/profile/model_requests.hpp"
 #include "runners/engine/service/machine_controls.hpp"
 #include "runners/engine/service/processor_peak.hpp"
 
@@ -39,7 +38,9 @@ namespace {
 constexpr Seconds kTrial{0.02};
 constexpr Seconds kPeakBudget{0.4};
 
-model::LayerSpec square_product(model::DataType type, model::MathClass math, std::int64_t extent) {
+model::LayerSpec square_product(model::DataType type,
+                                model::LayerSpec::MathClass math,
+                                std::int64_t extent) {
   model::LayerSpec spec;
   spec.op = "matmul";
   spec.math = math;
@@ -59,7 +60,7 @@ Seconds measure_fastest(measure::TimedRegion& region, Seconds budget, const meas
   Seconds spent{};
   do {
     const Seconds begin = clock();
-    auto* const own = dynamic_cast<measure::OwnClock*>(&region);
+    auto* const own = dynamic_cast<measure::TimedRegion::OwnClock*>(&region);
     Seconds time{};
     if (own != nullptr && own->has_clock()) {
       time = own->own_sample().at_most;
@@ -80,12 +81,12 @@ std::optional<Seconds> measure_time(worker::Backend& backend,
                                     Seconds budget,
                                     const measure::Clock& clock) {
   try {
-    const worker::Prepared prepared = backend.prepare(key, variant);
+    const worker::Backend::Prepared prepared = backend.prepare(key, variant);
     if (!prepared.outcome.ok()) {
       return std::nullopt;
     }
     prepared.program->bind(0, operands, false);
-    HotRegion region(*prepared.program);
+    LayerTiming::HotRegion region(*prepared.program);
     return measure_fastest(region, budget, clock);
   } catch (const std::exception&) {
     return std::nullopt;  // another variant may succeed
@@ -128,7 +129,7 @@ class StreamRegion final : public measure::TimedRegion {
 
 FlopsPerSecond measure_peak(worker::Backend& backend,
                             model::DataType type,
-                            model::MathClass math,
+                            model::LayerSpec::MathClass math,
                             std::span<const std::int64_t> extents,
                             const measure::Clock& clock) {
   FlopsPerSecond peak;
@@ -222,7 +223,7 @@ std::optional<FlopsPerSecond> measured_peak(FlopsPerSecond peak) {
 
 }  // namespace
 
-BackendService::BackendService(worker::Backend& backend, BackendServiceOptions options)
+BackendService::BackendService(worker::Backend& backend, BackendService::Options options)
     : backend_(backend),
       options_(std::move(options)),
       timing_(options_.clock, options_.disturbance, options_.monitor, options_.pace),
@@ -246,7 +247,7 @@ std::vector<worker::Variant> BackendService::variants(const model::LayerKey& key
   return backend_.variants(key);
 }
 
-void BackendService::measure(const worker::MeasureRequest& request,
+void BackendService::measure(const worker::WorkerService::MeasureRequest& request,
                              const std::function<void(results::Measurement)>& emit,
                              const worker::AwaitTurn& await_turn) {
   timing_.know_pace(request.host_pace);
@@ -280,15 +281,15 @@ results::ScenarioResult BackendService::load(const worker::LoadRequest& request,
   return load_model(backend_, timing_, options_.disturbance, *clock, request, report);
 }
 
-worker::Reproducer BackendService::reproduce(const worker::ReproducerRequest& request) {
+worker::Reproducer BackendService::reproduce(const worker::Reproducer::Request& request) {
   return backend_.reproduce(request);
 }
 
-worker::Trace BackendService::trace(const worker::TraceRequest& request) {
+worker::Trace BackendService::trace(const worker::Trace::Request& request) {
   return trace_model(backend_, timing_.clock(), request);
 }
 
-worker::Alternation BackendService::alternate(const worker::AlternateRequest& request) {
+worker::Alternation BackendService::alternate(const worker::Alternation::Request& request) {
   if (!request.shapes.empty()) {
     timing_.know_pace(request.shapes.front().host_pace);
   }
@@ -302,7 +303,7 @@ worker::Alternation BackendService::alternate(const worker::AlternateRequest& re
   return alternation;
 }
 
-worker::Profile BackendService::profile(const worker::ProfileRequest& request) {
+worker::Profile BackendService::profile(const worker::Profile::Request& request) {
   if (request.layer.empty()) {
     return sample_model(backend_, timing_.clock(), request);
   }
@@ -313,14 +314,14 @@ worker::Profile BackendService::profile(const worker::ProfileRequest& request) {
 
 results::Calibration BackendService::calibrate() {
   results::Calibration calibration;
-  const auto peak_of = [this](model::DataType type, model::MathClass math) {
+  const auto peak_of = [this](model::DataType type, model::LayerSpec::MathClass math) {
     return measure_peak(backend_, type, math, options_.peak_extents, options_.clock);
   };
   const auto of_processor = [this](model::DataType type) {
     return options_.on_processor ? measure_processor_peak(type, options_.threads, options_.clock)
                                  : std::nullopt;
   };
-  constexpr auto kStrict = model::MathClass::kStrict;
+  constexpr auto kStrict = model::LayerSpec::MathClass::kStrict;
   // A stack may be limited to fewer instructions than the machine has.
   calibration.peak_f32 = peak_of(model::DataType::kF32, kStrict);
   calibration.theoretical_f32 = of_processor(model::DataType::kF32);
@@ -329,7 +330,8 @@ results::Calibration BackendService::calibrate() {
   calibration.peak_f16 =
       measured_peak(std::max(peak_of(model::DataType::kF16, kStrict),
                              of_processor(model::DataType::kF16).value_or(FlopsPerSecond{})));
-  calibration.peak_tf32 = measured_peak(peak_of(model::DataType::kF32, model::MathClass::kTf32));
+  calibration.peak_tf32 =
+      measured_peak(peak_of(model::DataType::kF32, model::LayerSpec::MathClass::kTf32));
   calibration.peak_int8 = of_processor(model::DataType::kS8);
   if (calibration.peak_bf16 < calibration.peak_f32) {
     calibration.peak_bf16 = {};  // no faster than f32: not usable as a ceiling

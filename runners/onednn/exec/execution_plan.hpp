@@ -2,13 +2,15 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <oneapi/dnnl/dnnl.hpp>
+#include <optional>
 #include <span>
 #include <variant>
 #include <vector>
 
-#include "runners/engine/exec/step_order.hpp"
+#include "runners/engine/exec/schedule.hpp"
 #include "runners/engine/plan/execution_plan.hpp"
 
 namespace plumb::onednn {
@@ -64,5 +66,40 @@ struct Argument {
 /// Returns a step of one plan as a step of another, larger plan. Buffer i of the first is buffer
 /// map[i] of the second.
 [[nodiscard]] Step mapped(const Step& step, const std::vector<std::size_t>& map);
+
+/// Returns whether both descriptors place the elements at the same positions in memory. Strides of
+/// extents of 1 do not count.
+[[nodiscard]] bool same_bytes(const dnnl::memory::desc& a, const dnnl::memory::desc& b);
+
+/// Layout in which a model's value lies. Two empty descriptors mean dense, in the value's own
+/// dimensions.
+struct ValueLayout {
+  /// Transposition that keeps the order in which dimensions lie. The dimensions that move share the
+  /// places in memory that they had, in the order of the result.
+  struct StridedTranspose {
+    dnnl::memory::desc from;    ///< the source's bytes in the result's dimensions
+    dnnl::memory::desc layout;  ///< of the result
+  };
+
+  dnnl::memory::desc view;    ///< the dense value in the dimensions of the step that made it
+  dnnl::memory::desc layout;  ///< as it lies in memory
+
+  /// Returns whether the bytes are the dense value's.
+  [[nodiscard]] bool dense() const { return same_bytes(view, layout); }
+  /// Returns whether the elements lie without gaps, in whatever order.
+  [[nodiscard]] bool packed() const { return layout.get_size() == view.get_size(); }
+};
+
+/// Returns whether a value lies in a permuted order of its own dimensions, `dims`. It has no blocks
+/// and no gaps, and the order is not the dense one. Channels last is an example.
+[[nodiscard]] bool lies_strided(const ValueLayout& held, const dnnl::memory::dims& dims);
+
+/// Describes the same bytes under other extents. Returns nothing if neighbouring elements under the
+/// new extents lie apart.
+[[nodiscard]] std::optional<dnnl::memory::desc> reshaped(const dnnl::memory::desc& layout,
+                                                         const dnnl::memory::dims& dims);
+/// Plans the transposition result[i] = source[perm[i]] over the dimensions of a strided source.
+[[nodiscard]] ValueLayout::StridedTranspose strided_transpose(const dnnl::memory::desc& source,
+                                                              std::span<const std::int64_t> perm);
 
 }  // namespace plumb::onednn

@@ -12,14 +12,13 @@
 
 #include "harness/base/error.hpp"
 #include "harness/model/key/layer_cost.hpp"
-#include "harness/model/key/sequence_shapes.hpp"
+#include "harness/model/key/operator_families.hpp"
 #include "harness/results/labels/variant_id.hpp"
 #include "runners/engine/plan/graph_planner.hpp"
-#include "runners/onednn/exec/descriptor.hpp"
 #include "runners/onednn/exec/execution_plan.hpp"
-#include "runners/onednn/exec/layers.hpp"
-#include "runners/onednn/exec/openmp_threads.hpp"
-#include "runners/onednn/exec/value_layout.hpp"
+#include "runners/onednn/exec/machine.hpp"
+#include "runners/onednn/exec/primitive_parts.hpp"
+#include "runners/onednn/exec/variant_builder.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -140,8 +139,8 @@ class ModelPlanner final
   }
 
   /// Returns the buffers of a step of a part. A kernel may use all of them.
-  static engine::StepBuffers uses_of(const ExecutionPlan& part, const Step& step) {
-    engine::StepBuffers uses;
+  static engine::PlanBuffer::Uses uses_of(const ExecutionPlan& part, const Step& step) {
+    engine::PlanBuffer::Uses uses;
     const auto add = [&](std::size_t index) {
       const Buffer& buffer = part.buffers[index];
       if (buffer.role == Buffer::Role::kInput) {
@@ -240,7 +239,7 @@ class ModelPlanner final
     return copy_step(from.buffer, from.layout.layout, to.buffer, to.layout.layout);
   }
 
-  engine::MemoryPlan place(const std::vector<engine::SharedPiece>& pieces) {
+  engine::MemoryPlan place(const std::vector<engine::MemoryPlan::Piece>& pieces) {
     if (lanes_ < 2) {
       return engine::plan_memory(pieces);
     }
@@ -255,8 +254,7 @@ class ModelPlanner final
                  const dnnl::memory::desc& to) {
     dnnl::primitive_attr attributes;
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    const dnnl::reorder::primitive_desc description(
-        device_, from, device_, to, attributes);
+    const dnnl::reorder::primitive_desc description(device_, from, device_, to, attributes);
     PrimitiveStep step;
     step.primitive = make_primitive(description, planned().plan);
     step.arguments = {{DNNL_ARG_FROM, source, from, 0}, {DNNL_ARG_TO, result, to, 0}};
@@ -290,7 +288,7 @@ class ModelPlanner final
     if (!lies_strided(held.layout, layer.spec.inputs.at(0)->dims)) {
       return false;
     }
-    const StridedTranspose plan =
+    const ValueLayout::StridedTranspose plan =
         strided_transpose(held.layout.layout, layer.spec.integers("perm"));
     set_variant("impl=reorder;layout=as_it_lies");
     const std::size_t result = add_result(plan.layout);
@@ -365,11 +363,11 @@ class ModelPlanner final
   void schedule() {
     const ModelPlan& model = planned();
     std::map<std::optional<model::LayerId>, double> parts;
-    for (const worker::StepOrigin& origin : model.origins) {
+    for (const worker::Backend::PreparedModel::Step& origin : model.origins) {
       parts[origin.layer] += origin.reorder ? 0.0 : 1.0;
     }
     std::set<std::size_t> written;
-    for (const engine::StepBuffers& uses : model.uses) {
+    for (const engine::PlanBuffer::Uses& uses : model.uses) {
       written.insert(uses.writes.begin(), uses.writes.end());
     }
     std::vector<double> costs(model.origins.size(), 0.0);
@@ -379,7 +377,7 @@ class ModelPlanner final
       }
     }
     for (std::size_t step = 0; step < costs.size(); ++step) {
-      const worker::StepOrigin& origin = model.origins[step];
+      const worker::Backend::PreparedModel::Step& origin = model.origins[step];
       if (origin.layer && !origin.reorder) {
         costs[step] += model::rough_cost(graph().layers[*origin.layer].spec) / parts[origin.layer];
       }
@@ -389,13 +387,13 @@ class ModelPlanner final
   }
 
   /// Returns the schedule's order, with one more step behind all of them.
-  [[nodiscard]] engine::StepOrder order_to_end() {
+  [[nodiscard]] engine::MemoryPlan::Order order_to_end() {
     engine::StepNeeds needs = planned().plan.schedule.needs();
     const std::size_t end = planned().plan.steps.size();
     needs.resize(end + 1);
     needs[end].resize(end);
     std::iota(needs[end].begin(), needs[end].end(), std::size_t{0});
-    return engine::StepOrder(needs);
+    return engine::MemoryPlan::Order(needs);
   }
 
   const Device& device_;

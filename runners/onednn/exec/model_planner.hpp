@@ -3,8 +3,7 @@
 
 #include "harness/model/graph/graph.hpp"
 #include "harness/worker/protocol/backend.hpp"
-#include "runners/engine/plan/layer_parts.hpp"
-#include "runners/engine/plan/model_plan.hpp"
+#include "runners/engine/plan/execution_plan.hpp"
 #include "runners/onednn/exec/variant_builder.hpp"
 
 namespace plumb::onednn {

@@ -1,20 +1,91 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/onednn/exec/plan_program.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <numeric>
+#include <oneapi/dnnl/dnnl.hpp>
 #include <set>
 #include <utility>
 
 #include "harness/base/error.hpp"
 #include "runners/onednn/exec/variant_builder.hpp"
-#include "runners/onednn/exec/verbose_log.hpp"
 
 namespace plumb::onednn {
+namespace {
+
+constexpr int kExecutionsAndCreations = 2;
+
+double seconds_since_1970() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(now).count();
+}
+
+}  // namespace
+
+PlanProgram::Log::Log(const std::filesystem::path& file) {
+  std::fflush(stdout);
+  const FileDescriptor target(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  output_ = FileDescriptor(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
+  if (target.number() < 0 || output_.number() < 0 || ::dup2(target.number(), STDOUT_FILENO) < 0) {
+    throw Error(Error::Kind::kEnvironment,
+                fmt::format("cannot write '{}': {}", file.string(), std::strerror(errno)));
+  }
+  // The library reads this when it writes its first line.
+  ::setenv("ONEDNN_VERBOSE_TIMESTAMP", "1", 1);
+  dnnl::set_verbose(kExecutionsAndCreations);
+}
+
+PlanProgram::Log::~Log() {
+  restore();
+}
+
+void PlanProgram::Log::restore() noexcept {
+  if (output_.number() < 0) {
+    return;
+  }
+  dnnl_set_verbose(0);
+  failed_ = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+  ::dup2(output_.number(), STDOUT_FILENO);
+  output_.reset();
+}
+
+void PlanProgram::Log::write_threads(int threads, int processors) {
+  fmt::print("plumb_threads,{},{}\n", threads, processors);
+}
+
+void PlanProgram::Log::begin_execution() {
+  fmt::print("plumb_execution,begin,{:.6f}\n", seconds_since_1970());
+}
+
+void PlanProgram::Log::end_execution() {
+  fmt::print("plumb_execution,end,{:.6f}\n", seconds_since_1970());
+}
+
+void PlanProgram::Log::begin_step(std::size_t step, const std::string& layers) {
+  fmt::print("plumb_step,{},{:.6f},{}\n", step, seconds_since_1970(), layers);
+}
+
+void PlanProgram::Log::end_step(Seconds time) {
+  fmt::print("plumb_step_end,{:.9f}\n", time.count());
+}
+
+void PlanProgram::Log::close() {
+  restore();
+  if (failed_) {
+    throw Error(Error::Kind::kEnvironment,
+                "the log of oneDNN could not be written: check the space of the disk");
+  }
+}
+
 namespace {
 
 constexpr std::size_t kHugeFromOfCopies = std::size_t{1} << 20;
@@ -70,7 +141,7 @@ PlanProgram::PlanProgram(const dnnl::engine& engine,
   std::iota(sequence_.begin(), sequence_.end(), std::size_t{0});
   if (has_lanes()) {
     sequence_ = engine::in_order(plan_.schedule.needs());
-    team_ = std::make_unique<engine::LaneTeam>(
+    team_ = std::make_unique<engine::BranchSchedule::Team>(
         plan_.schedule.lanes.size(), [threads = plan_.threads_of_lane](std::size_t lane) {
           set_openmp_threads(threads);
           move_to_places(static_cast<int>(lane) * threads, threads);
@@ -78,8 +149,8 @@ PlanProgram::PlanProgram(const dnnl::engine& engine,
   }
 }
 
-worker::ProgramFacts PlanProgram::facts() const {
-  worker::ProgramFacts facts;
+worker::Program::Facts PlanProgram::facts() const {
+  worker::Program::Facts facts;
   facts.implementation = plan_.implementation;
   if (plan_.creation > Seconds(0)) {  // built-in kernels make no primitive
     facts.creation = plan_.creation;
@@ -118,9 +189,10 @@ void PlanProgram::bind(std::size_t slot,
   const PlanSlot* const shared = slot > 0 && shared_activations ? slots_.front().get() : nullptr;
   if (bound->owned.empty()) {
     // Later slots are many and are read from beyond the caches, so small ones need no huge pages.
-    const std::size_t huge_from = slot == 0 ? AlignedBytes::kHugeFrom : kHugeFromOfCopies;
-    bound->owned =
-        BufferBlock(block_sizes(plan_, shared != nullptr), huge_from, [this](std::size_t limit) {
+    const std::size_t huge_from =
+        slot == 0 ? PlanSlot::Block::AlignedBytes::kHugeFrom : kHugeFromOfCopies;
+    bound->owned = PlanSlot::Block(
+        block_sizes(plan_, shared != nullptr), huge_from, [this](std::size_t limit) {
           return static_cast<std::size_t>(placement_.below(drawn_++, limit));
         });
   }
@@ -146,7 +218,7 @@ void PlanProgram::refresh_activations(std::size_t slot) {
   }
 }
 
-void PlanProgram::run(PlanSlot& slot, const BoundStep& step) {
+void PlanProgram::run(PlanSlot& slot, const PlanSlot::BoundStep& step) {
   if (step.kernel != nullptr) {
     (*step.kernel)(slot.buffers);
   } else {
@@ -179,12 +251,12 @@ void PlanProgram::enqueue(std::size_t slot) {
     team_->run([&](std::size_t lane) { run_lane(bound, lane); });
     return;
   }
-  for (const BoundStep& step : bound.steps) {
+  for (const PlanSlot::BoundStep& step : bound.steps) {
     run(bound, step);
   }
 }
 
-Seconds PlanProgram::timed(PlanSlot& slot, const BoundStep& step) {
+Seconds PlanProgram::timed(PlanSlot& slot, const PlanSlot::BoundStep& step) {
   using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
   run(slot, step);
@@ -207,11 +279,11 @@ std::vector<Seconds> PlanProgram::profile(std::size_t slot) {
   return times;
 }
 
-std::vector<worker::TraceFile> PlanProgram::trace(std::size_t slot,
-                                                  std::span<const model::Tensor> operands,
-                                                  const std::filesystem::path& folder,
-                                                  std::uint64_t executions,
-                                                  const std::vector<std::string>& steps) {
+std::vector<worker::Trace::File> PlanProgram::trace(std::size_t slot,
+                                                    std::span<const model::Tensor> operands,
+                                                    const std::filesystem::path& folder,
+                                                    std::uint64_t executions,
+                                                    const std::vector<std::string>& steps) {
   static_cast<void>(operands);
   PLUMB_CHECK(steps.size() == plan_.steps.size());
   enqueue(slot);
@@ -219,7 +291,7 @@ std::vector<worker::TraceFile> PlanProgram::trace(std::size_t slot,
   const std::optional<OpenmpThreads> threads = threads_of_step();
   PlanSlot& bound = *slots_[slot];
   constexpr const char* kName = "onednn.log";
-  VerboseLog log(folder / kName);
+  PlanProgram::Log log(folder / kName);
   if (const std::optional<int> processors = openmp_processors()) {
     log.write_threads(openmp_threads().value_or(1), *processors);
   }
@@ -319,9 +391,9 @@ std::vector<model::Tensor> PlanProgram::outputs(std::size_t slot) {
     model::Tensor result;
     result.type = spec_.outputs[index];
     result.data.resize(static_cast<std::size_t>(model::byte_size(result.type).value));
-    AlignedBytes dense;
+    PlanSlot::Block::AlignedBytes dense;
     if (is_reformatted(buffer)) {
-      dense = AlignedBytes(buffer.view.get_size());
+      dense = PlanSlot::Block::AlignedBytes(buffer.view.get_size());
       reorder(dnnl::memory(buffer.layout, engine_, source),
               dnnl::memory(buffer.view, engine_, dense.data()),
               stream_);
@@ -340,8 +412,8 @@ Seconds PlanProgram::time_reorder(const dnnl::memory::desc& from, const dnnl::me
   constexpr std::size_t kAtLeast = 3;
   constexpr std::size_t kAtMost = 25;
   constexpr Seconds kBudget{0.004};
-  const AlignedBytes source(from.get_size());
-  const AlignedBytes destination(to.get_size());
+  const PlanSlot::Block::AlignedBytes source(from.get_size());
+  const PlanSlot::Block::AlignedBytes destination(to.get_size());
   const dnnl::memory input(from, engine_, source.data());
   const dnnl::memory output(to, engine_, destination.data());
   const dnnl::reorder primitive(input, output);
@@ -402,8 +474,9 @@ std::span<const std::byte> PlanProgram::output_bytes(std::size_t slot, std::size
 }
 
 Bytes memory_needed(const ExecutionPlan& plan) {
-  return bytes_of(lanes_of(plan) * AlignedBytes::allocated(plan.workspace_bytes) +
-                  BufferBlock::mean_bytes(block_sizes(plan, false), AlignedBytes::kHugeFrom));
+  return bytes_of(lanes_of(plan) * PlanSlot::Block::AlignedBytes::allocated(plan.workspace_bytes) +
+                  PlanSlot::Block::mean_bytes(block_sizes(plan, false),
+                                              PlanSlot::Block::AlignedBytes::kHugeFrom));
 }
 
 }  // namespace plumb::onednn

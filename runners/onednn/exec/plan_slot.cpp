@@ -36,9 +36,9 @@ template <typename Gap>
 Places place(std::span<const std::size_t> sizes, const Gap& gap) {
   Places places;
   for (const std::size_t size : sizes) {
-    places.end = size >= AlignedBytes::kPage
-                     ? sum(rounded_up(places.end, AlignedBytes::kPage), gap())
-                     : rounded_up(places.end, AlignedBytes::kLine);
+    places.end = size >= PlanSlot::Block::AlignedBytes::kPage
+                     ? sum(rounded_up(places.end, PlanSlot::Block::AlignedBytes::kPage), gap())
+                     : rounded_up(places.end, PlanSlot::Block::AlignedBytes::kLine);
     places.offsets.push_back(places.end);
     places.end = sum(places.end, size);
   }
@@ -47,21 +47,24 @@ Places place(std::span<const std::size_t> sizes, const Gap& gap) {
 
 }  // namespace
 
-BufferBlock::BufferBlock(std::span<const std::size_t> sizes,
-                         std::size_t huge_from,
-                         const std::function<std::size_t(std::size_t)>& colour) {
-  Places places = place(sizes, [&] { return colour(kColours) * AlignedBytes::kPage; });
+PlanSlot::Block::Block(std::span<const std::size_t> sizes,
+                       std::size_t huge_from,
+                       const std::function<std::size_t(std::size_t)>& colour) {
+  Places places =
+      place(sizes, [&] { return colour(kColours) * PlanSlot::Block::AlignedBytes::kPage; });
   offsets_ = std::move(places.offsets);
-  bytes_ = AlignedBytes(places.end, huge_from);
+  bytes_ = PlanSlot::Block::AlignedBytes(places.end, huge_from);
 }
 
-std::size_t BufferBlock::mean_bytes(std::span<const std::size_t> sizes, std::size_t huge_from) {
-  constexpr std::size_t kMeanGap = (kColours - 1) * AlignedBytes::kPage / 2;
+std::size_t PlanSlot::Block::mean_bytes(std::span<const std::size_t> sizes, std::size_t huge_from) {
+  constexpr std::size_t kMeanGap = (kColours - 1) * PlanSlot::Block::AlignedBytes::kPage / 2;
   // A gap of half a page would be rounded up behind the next buffer, so all gaps come at the end.
   const Places packed = place(sizes, [] { return std::size_t{0}; });
-  const auto gaps = static_cast<std::size_t>(std::count_if(
-      sizes.begin(), sizes.end(), [](std::size_t size) { return size >= AlignedBytes::kPage; }));
-  return AlignedBytes::allocated(sum(packed.end, gaps * kMeanGap), huge_from);
+  const auto gaps =
+      static_cast<std::size_t>(std::count_if(sizes.begin(), sizes.end(), [](std::size_t size) {
+        return size >= PlanSlot::Block::AlignedBytes::kPage;
+      }));
+  return PlanSlot::Block::AlignedBytes::allocated(sum(packed.end, gaps * kMeanGap), huge_from);
 }
 
 namespace {
@@ -72,7 +75,7 @@ void fill(const Buffer& buffer,
           std::byte* destination) {
   const dnnl::engine engine = stream.get_engine();
   if (buffer.pack) {
-    AlignedBytes packed(buffer.view.get_size());
+    PlanSlot::Block::AlignedBytes packed(buffer.view.get_size());
     buffer.pack(operand.data.data(), packed.data());
     reorder(dnnl::memory(buffer.view, engine, packed.data()),
             dnnl::memory(buffer.layout, engine, destination),
@@ -147,7 +150,7 @@ void bind_steps(const ExecutionPlan& plan,
                 const dnnl::engine& engine,
                 PlanSlot& slot) {
   for (const Step& step : plan.steps) {
-    BoundStep bound;
+    PlanSlot::BoundStep bound;
     if (const auto* kernel = std::get_if<KernelStep>(&step)) {
       bound.kernel = kernel;
       slot.steps.push_back(std::move(bound));

@@ -5,11 +5,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include "harness/results/labels/variant_id.hpp"
-#include "runners/onednn/exec/descriptor.hpp"
-#include "runners/onednn/exec/value_layout.hpp"
+#include "runners/onednn/exec/execution_plan.hpp"
+#include "runners/onednn/exec/primitive_parts.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -80,11 +81,11 @@ bool VariantBuilder::has_channels_last() const {
   return images;
 }
 
-void BuilderList::add_implementations(dnnl_status_t status,
-                                      dnnl_primitive_desc_t first,
-                                      const std::vector<Argument>& arguments,
-                                      const std::string& details,
-                                      const std::function<void(ExecutionPlan&)>& finish) {
+void VariantBuilder::List::add_implementations(dnnl_status_t status,
+                                               dnnl_primitive_desc_t first,
+                                               const std::vector<Argument>& arguments,
+                                               const std::string& details,
+                                               const std::function<void(ExecutionPlan&)>& finish) {
   if (status != dnnl_success) {
     if (status == dnnl_out_of_memory) {
       throw std::bad_alloc();
@@ -101,7 +102,7 @@ void BuilderList::add_implementations(dnnl_status_t status,
   } while (dnnl_primitive_desc_next_impl(cursor.get()) == dnnl_success);
 }
 
-void BuilderList::add(VariantBuilder builder) {
+void VariantBuilder::List::add(VariantBuilder builder) {
   for (const VariantBuilder& known : builders_) {
     if (known.implementation != builder.implementation) {
       continue;
@@ -116,7 +117,7 @@ void BuilderList::add(VariantBuilder builder) {
   builders_.push_back(std::move(builder));
 }
 
-void BuilderList::take_back(std::string_view prefix, std::string reason) {
+void VariantBuilder::List::take_back(std::string_view prefix, std::string reason) {
   const auto taken = std::erase_if(builders_, [&](const VariantBuilder& builder) {
     return builder.implementation.rfind(prefix, 0) == 0;
   });
@@ -125,7 +126,7 @@ void BuilderList::take_back(std::string_view prefix, std::string reason) {
   }
 }
 
-bool BuilderList::only_references() const {
+bool VariantBuilder::List::only_references() const {
   return std::all_of(builders_.begin(), builders_.end(), [](const VariantBuilder& builder) {
     return builder.is_reference();
   });
@@ -178,6 +179,16 @@ std::string status_text(dnnl_status_t status) {
     default:
       return fmt::format("status {}", static_cast<int>(status));
   }
+}
+
+dnnl::primitive_desc_base forward_hint(dnnl_status_t status, dnnl_primitive_desc_t made) {
+  if (status == dnnl_out_of_memory) {
+    throw std::bad_alloc();
+  }
+  if (status != dnnl_success) {
+    throw Unsupported(fmt::format("the layer in training itself: {}", status_text(status)));
+  }
+  return dnnl::primitive_desc_base(made);
 }
 
 }  // namespace plumb::onednn

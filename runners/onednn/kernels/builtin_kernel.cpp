@@ -10,7 +10,7 @@
 
 #include "harness/model/key/tensor.hpp"
 #include "runners/engine/number_formats.hpp"
-#include "runners/onednn/exec/descriptor.hpp"
+#include "runners/onednn/exec/primitive_parts.hpp"
 #include "runners/onednn/exec/variant_builder.hpp"
 
 namespace plumb::onednn {
@@ -30,7 +30,7 @@ Buffer plain_buffer(Buffer::Role role,
 
 }  // namespace
 
-void add_own(BuilderList& list,
+void add_own(VariantBuilder::List& list,
              const model::LayerSpec& spec,
              const std::string& name,
              BuiltinKernel kernel) {
@@ -248,7 +248,7 @@ template void store(model::DataType, const float*, std::size_t, std::byte*);
 template void store(model::DataType, const double*, std::size_t, std::byte*);
 template void store(model::DataType, const std::int64_t*, std::size_t, std::byte*);
 
-BroadcastRows::BroadcastRows(const model::LayerSpec& spec, std::size_t operands) {
+KernelOperands::Rows::Rows(const model::LayerSpec& spec, std::size_t operands) {
   require_operands(spec, operands);
   const std::vector<std::int64_t> result = padded_to_rank(spec.outputs[0].dims, 1);
   const std::size_t last = result.size() - 1;

@@ -17,6 +17,59 @@ namespace plumb::onednn {
 /// Addresses of a layer's dense operands and outputs, for a built-in kernel.
 class KernelOperands {
  public:
+  /// Walk over the rows (last dimension) of an output, together with operands that numpy's rule
+  /// broadcasts to it.
+  class Rows {
+   public:
+    static constexpr std::size_t kMaxOperands = 3;
+
+    /// Positions of the operands at the beginning of one row, in elements.
+    struct Row {
+      std::array<std::size_t, kMaxOperands> start{};
+      std::array<std::size_t, kMaxOperands>
+          step{};  ///< 0: the same element along the whole row; else 1
+
+      [[nodiscard]] std::size_t at(std::size_t operand, std::size_t item) const {
+        return start[operand] + step[operand] * item;
+      }
+    };
+
+    /// Prepares the walk over the first `operands` inputs and the first output. Throws Unsupported
+    /// if they do not broadcast.
+    Rows(const model::LayerSpec& spec, std::size_t operands);
+
+    [[nodiscard]] std::size_t row_length() const { return length_; }
+
+    /// Calls `visit(row)` for each row in the output's order.
+    template <typename Visit>
+    void for_each(Visit visit) const {
+      if (length_ == 0) {
+        return;
+      }
+      walk(0, Row{{}, last_}, visit);
+    }
+
+   private:
+    template <typename Visit>
+    void walk(std::size_t axis, Row row, Visit& visit) const {
+      if (axis == extents_.size()) {
+        visit(row);
+        return;
+      }
+      for (std::size_t index = 0; index < extents_[axis]; ++index) {
+        walk(axis + 1, row, visit);
+        for (std::size_t operand = 0; operand < kMaxOperands; ++operand) {
+          row.start[operand] += strides_[axis][operand];
+        }
+      }
+    }
+
+    std::vector<std::size_t> extents_;  // of all axes but the last
+    std::vector<std::array<std::size_t, kMaxOperands>> strides_;
+    std::array<std::size_t, kMaxOperands> last_{};
+    std::size_t length_ = 1;
+  };
+
   KernelOperands(std::span<std::byte* const> buffers, std::size_t inputs)
       : buffers_(buffers), inputs_(inputs) {}
   [[nodiscard]] const std::byte* input(std::size_t index) const { return buffers_[index]; }
@@ -33,7 +86,7 @@ using BuiltinKernel = std::function<void(const KernelOperands& operands)>;
 ///
 /// The kernel must not read or write beyond them, whatever the spec says. So its maker checks
 /// shapes and throws Unsupported. Throws Unsupported if the layer has an epilogue.
-void add_own(BuilderList& list,
+void add_own(VariantBuilder::List& list,
              const model::LayerSpec& spec,
              const std::string& name,
              BuiltinKernel kernel);
@@ -65,59 +118,6 @@ void store(model::DataType type, const Number* source, std::size_t count, std::b
 
 /// Throws Unsupported unless load() and store() know the type.
 void check_number(model::DataType type);
-
-/// Walk over the rows (last dimension) of an output, together with operands that numpy's rule
-/// broadcasts to it.
-class BroadcastRows {
- public:
-  static constexpr std::size_t kMaxOperands = 3;
-
-  /// Positions of the operands at the beginning of one row, in elements.
-  struct Row {
-    std::array<std::size_t, kMaxOperands> start{};
-    std::array<std::size_t, kMaxOperands>
-        step{};  ///< 0: the same element along the whole row; else 1
-
-    [[nodiscard]] std::size_t at(std::size_t operand, std::size_t item) const {
-      return start[operand] + step[operand] * item;
-    }
-  };
-
-  /// Prepares the walk over the first `operands` inputs and the first output. Throws Unsupported if
-  /// they do not broadcast.
-  BroadcastRows(const model::LayerSpec& spec, std::size_t operands);
-
-  [[nodiscard]] std::size_t row_length() const { return length_; }
-
-  /// Calls `visit(row)` for each row in the output's order.
-  template <typename Visit>
-  void for_each(Visit visit) const {
-    if (length_ == 0) {
-      return;
-    }
-    walk(0, Row{{}, last_}, visit);
-  }
-
- private:
-  template <typename Visit>
-  void walk(std::size_t axis, Row row, Visit& visit) const {
-    if (axis == extents_.size()) {
-      visit(row);
-      return;
-    }
-    for (std::size_t index = 0; index < extents_[axis]; ++index) {
-      walk(axis + 1, row, visit);
-      for (std::size_t operand = 0; operand < kMaxOperands; ++operand) {
-        row.start[operand] += strides_[axis][operand];
-      }
-    }
-  }
-
-  std::vector<std::size_t> extents_;  // of all axes but the last
-  std::vector<std::array<std::size_t, kMaxOperands>> strides_;
-  std::array<std::size_t, kMaxOperands> last_{};
-  std::size_t length_ = 1;
-};
 
 /// Function that changes `count` numbers in place. `parameters` are the key's.
 template <typename Number>

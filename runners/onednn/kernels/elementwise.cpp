@@ -7,7 +7,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "runners/onednn/exec/layers.hpp"
+#include "runners/onednn/exec/variant_builder.hpp"
 #include "runners/onednn/kernels/builtin_kernel.hpp"
 
 namespace plumb::onednn {
@@ -146,7 +146,7 @@ template <typename Number>
 using Block = std::array<Number, kBlock>;
 
 template <typename Number>
-void add_unary(const model::LayerSpec& spec, BuilderList& list) {
+void add_unary(const model::LayerSpec& spec, VariantBuilder::List& list) {
   const UnaryFunction<Number> function = unary_function<Number>(spec.text("fn"));
   require(function != nullptr, spec, "no built-in kernel has the function for this type");
   const model::DataType in = spec.inputs[0]->dtype;
@@ -173,7 +173,7 @@ template <typename Number>
 void load_row(const model::LayerSpec& spec,
               std::size_t operand,
               const std::byte* data,
-              const BroadcastRows::Row& row,
+              const KernelOperands::Rows::Row& row,
               std::size_t start,
               std::size_t size,
               Number* block) {
@@ -189,10 +189,10 @@ void load_row(const model::LayerSpec& spec,
 }
 
 template <typename Number>
-void add_binary(const model::LayerSpec& spec, BuilderList& list) {
+void add_binary(const model::LayerSpec& spec, VariantBuilder::List& list) {
   const BinaryFunction<Number> function = binary_function<Number>(spec.text("fn"));
   require(function != nullptr, spec, "no built-in kernel has the function");
-  const BroadcastRows rows(spec, 2);
+  const KernelOperands::Rows rows(spec, 2);
   const model::DataType out = spec.outputs[0].dtype;
   const auto out_bytes = static_cast<std::size_t>(model::element_bytes(out));
   add_own(
@@ -200,7 +200,7 @@ void add_binary(const model::LayerSpec& spec, BuilderList& list) {
         Block<Number> a;
         Block<Number> b;
         std::byte* destination = operands.output(0);
-        rows.for_each([&](const BroadcastRows::Row& row) {
+        rows.for_each([&](const KernelOperands::Rows::Row& row) {
           for (std::size_t start = 0; start < rows.row_length(); start += kBlock) {
             const std::size_t size = std::min(kBlock, rows.row_length() - start);
             load_row(spec, 0, operands.input(0), row, start, size, a.data());
@@ -214,7 +214,7 @@ void add_binary(const model::LayerSpec& spec, BuilderList& list) {
 }
 
 template <typename Number>
-void add_sum(const model::LayerSpec& spec, BuilderList& list) {
+void add_sum(const model::LayerSpec& spec, VariantBuilder::List& list) {
   const model::DataType type = spec.outputs[0].dtype;
   const auto bytes = static_cast<std::size_t>(model::element_bytes(type));
   const auto count = static_cast<std::size_t>(element_count(spec.outputs[0]));
@@ -235,7 +235,7 @@ void add_sum(const model::LayerSpec& spec, BuilderList& list) {
 }
 
 template <typename Number>
-void add_cast(const model::LayerSpec& spec, BuilderList& list) {
+void add_cast(const model::LayerSpec& spec, VariantBuilder::List& list) {
   const model::DataType in = spec.inputs[0]->dtype;
   const model::DataType out = spec.outputs[0].dtype;
   const auto in_bytes = static_cast<std::size_t>(model::element_bytes(in));
@@ -263,7 +263,9 @@ void require_same_shape(const model::LayerSpec& spec) {
 
 }  // namespace
 
-void apply_eltwise(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void apply_eltwise(const model::LayerSpec& spec,
+                   const Device& /*device*/,
+                   VariantBuilder::List& list) {
   require_operands(spec, 1);
   require_same_shape(spec);
   switch (calculation_type(spec.inputs[0]->dtype)) {
@@ -276,7 +278,9 @@ void apply_eltwise(const model::LayerSpec& spec, const Device& /*device*/, Build
   }
 }
 
-void apply_binary(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void apply_binary(const model::LayerSpec& spec,
+                  const Device& /*device*/,
+                  VariantBuilder::List& list) {
   require_operands(spec, 2);
   check_number(spec.inputs[0]->dtype);
   check_number(spec.inputs[1]->dtype);
@@ -292,7 +296,7 @@ void apply_binary(const model::LayerSpec& spec, const Device& /*device*/, Builde
   }
 }
 
-void apply_sum(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void apply_sum(const model::LayerSpec& spec, const Device& /*device*/, VariantBuilder::List& list) {
   require_operands(spec, spec.inputs.size());
   require_same_shape(spec);
   for (const auto& operand : spec.inputs) {
@@ -308,7 +312,9 @@ void apply_sum(const model::LayerSpec& spec, const Device& /*device*/, BuilderLi
   }
 }
 
-void apply_cast(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void apply_cast(const model::LayerSpec& spec,
+                const Device& /*device*/,
+                VariantBuilder::List& list) {
   require_operands(spec, 1);
   require_same_shape(spec);
   switch (calculation_type(spec.inputs[0]->dtype)) {

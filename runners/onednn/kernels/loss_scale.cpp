@@ -5,8 +5,8 @@
 #include <cstring>
 #include <vector>
 
-#include "runners/onednn/exec/layers.hpp"
-#include "runners/onednn/exec/openmp_threads.hpp"
+#include "runners/onednn/exec/machine.hpp"
+#include "runners/onednn/exec/variant_builder.hpp"
 #include "runners/onednn/kernels/builtin_kernel.hpp"
 
 namespace plumb::onednn {
@@ -58,7 +58,9 @@ void write_number(std::byte* number, float value) {
 
 }  // namespace
 
-void adapt_loss_scale(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void adapt_loss_scale(const model::LayerSpec& spec,
+                      const Device& /*device*/,
+                      VariantBuilder::List& list) {
   for (const std::optional<model::TensorType>& input : spec.inputs) {
     require(input && input->dtype == model::DataType::kF32, spec, "gradients are checked in f32");
   }

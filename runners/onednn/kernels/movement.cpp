@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "runners/onednn/exec/descriptor.hpp"
-#include "runners/onednn/exec/layers.hpp"
+#include "runners/onednn/exec/primitive_parts.hpp"
+#include "runners/onednn/exec/variant_builder.hpp"
 #include "runners/onednn/kernels/builtin_kernel.hpp"
-#include "runners/onednn/kernels/resizing.hpp"
+#include "runners/onednn/kernels/windows.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -163,7 +163,7 @@ const model::TensorType& source_of(const model::LayerSpec& spec) {
 }
 
 void add_copy(const model::LayerSpec& spec,
-              BuilderList& list,
+              VariantBuilder::List& list,
               const std::string& name,
               MappedCopy copy) {
   add_own(list, spec, name, [copy = std::move(copy)](const KernelOperands& operands) {
@@ -214,7 +214,9 @@ std::int64_t padded_index(const std::string& mode, std::int64_t position, std::i
 
 }  // namespace
 
-void copy_slice(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void copy_slice(const model::LayerSpec& spec,
+                const Device& /*device*/,
+                VariantBuilder::List& list) {
   require_same_rank(spec);
   const Dims& x = source_of(spec).dims;
   const Dims& y = spec.outputs[0].dims;
@@ -243,7 +245,7 @@ void copy_slice(const model::LayerSpec& spec, const Device& /*device*/, BuilderL
   add_copy(spec, list, "slice", MappedCopy(std::move(offsets), moved_element_bytes(spec)));
 }
 
-void copy_pad(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void copy_pad(const model::LayerSpec& spec, const Device& /*device*/, VariantBuilder::List& list) {
   require_same_rank(spec);
   const model::TensorType& x = source_of(spec);
   const Dims& y = spec.outputs[0].dims;
@@ -268,7 +270,9 @@ void copy_pad(const model::LayerSpec& spec, const Device& /*device*/, BuilderLis
   add_copy(spec, list, "pad", std::move(copy));
 }
 
-void copy_expand(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void copy_expand(const model::LayerSpec& spec,
+                 const Device& /*device*/,
+                 VariantBuilder::List& list) {
   require_operands(spec, 1);
   const Dims& y = spec.outputs[0].dims;
   require(source_of(spec).dims.size() <= y.size(),
@@ -286,7 +290,7 @@ void copy_expand(const model::LayerSpec& spec, const Device& /*device*/, Builder
   add_copy(spec, list, "expand", MappedCopy(std::move(offsets), moved_element_bytes(spec)));
 }
 
-void copy_tile(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void copy_tile(const model::LayerSpec& spec, const Device& /*device*/, VariantBuilder::List& list) {
   require_same_rank(spec);
   const Dims& x = source_of(spec).dims;
   const Dims& y = spec.outputs[0].dims;
@@ -300,7 +304,9 @@ void copy_tile(const model::LayerSpec& spec, const Device& /*device*/, BuilderLi
   add_copy(spec, list, "tile", MappedCopy(std::move(offsets), moved_element_bytes(spec)));
 }
 
-void copy_transpose(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void copy_transpose(const model::LayerSpec& spec,
+                    const Device& /*device*/,
+                    VariantBuilder::List& list) {
   require_same_rank(spec);
   const Dims& x = source_of(spec).dims;
   const Dims& y = spec.outputs[0].dims;
@@ -323,7 +329,7 @@ void copy_transpose(const model::LayerSpec& spec, const Device& /*device*/, Buil
 /// block columns, channels, rows and columns.
 void copy_blocks_of_space(const model::LayerSpec& spec,
                           const Device& /*device*/,
-                          BuilderList& list) {
+                          VariantBuilder::List& list) {
   require_same_rank(spec);
   const Dims& x = source_of(spec).dims;
   const Dims& y = spec.outputs[0].dims;
@@ -360,7 +366,9 @@ void copy_blocks_of_space(const model::LayerSpec& spec,
   add_copy(spec, list, spec.op, MappedCopy(std::move(offsets), moved_element_bytes(spec)));
 }
 
-void copy_nearest(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void copy_nearest(const model::LayerSpec& spec,
+                  const Device& /*device*/,
+                  VariantBuilder::List& list) {
   require_same_rank(spec);
   const Dims& x = source_of(spec).dims;
   const Dims& y = spec.outputs[0].dims;
@@ -378,7 +386,9 @@ void copy_nearest(const model::LayerSpec& spec, const Device& /*device*/, Builde
   add_copy(spec, list, "resize", MappedCopy(std::move(offsets), moved_element_bytes(spec)));
 }
 
-void copy_split(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void copy_split(const model::LayerSpec& spec,
+                const Device& /*device*/,
+                VariantBuilder::List& list) {
   require(spec.has_input(0) && !spec.outputs.empty(),
           spec,
           "needs one operand and at least one output");
@@ -412,7 +422,9 @@ void copy_split(const model::LayerSpec& spec, const Device& /*device*/, BuilderL
   });
 }
 
-void copy_concat(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void copy_concat(const model::LayerSpec& spec,
+                 const Device& /*device*/,
+                 VariantBuilder::List& list) {
   require_operands(spec, spec.inputs.size());
   const model::TensorType& y = spec.outputs[0];
   const std::int64_t along = spec.integer("axis");

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <memory>
 
-#include "runners/onednn/exec/layers.hpp"
+#include "runners/onednn/exec/variant_builder.hpp"
 #include "runners/onednn/kernels/builtin_kernel.hpp"
 
 namespace plumb::onednn {
@@ -61,7 +61,7 @@ void normalize(const RowNormalization& plan,
 }
 
 void add_normalization(const model::LayerSpec& spec,
-                       BuilderList& list,
+                       VariantBuilder::List& list,
                        const RowNormalization& plan) {
   const model::TensorType& x = *spec.inputs[0];
   const model::TensorType& y = spec.outputs[0];
@@ -100,7 +100,9 @@ void add_normalization(const model::LayerSpec& spec,
 }  // namespace
 
 /// Adds layer_norm or rms_norm. A row is everything from `axis` on, with a scale for each element.
-void normalize_layers(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void normalize_layers(const model::LayerSpec& spec,
+                      const Device& /*device*/,
+                      VariantBuilder::List& list) {
   require_operands(spec, 2);
   const auto& x = spec.inputs[0]->dims;
   const std::int64_t axis = spec.integer("axis");
@@ -116,7 +118,9 @@ void normalize_layers(const model::LayerSpec& spec, const Device& /*device*/, Bu
 }
 
 /// Adds group_norm or instance_norm, which has as many groups as channels.
-void normalize_groups(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void normalize_groups(const model::LayerSpec& spec,
+                      const Device& /*device*/,
+                      VariantBuilder::List& list) {
   require_operands(spec, 3);
   const auto& x = spec.inputs[0]->dims;
   require(x.size() >= 2 && x[1] > 0, spec, "needs batch and channels");
@@ -137,7 +141,9 @@ void normalize_groups(const model::LayerSpec& spec, const Device& /*device*/, Bu
 
 /// Adds the batch_norm that the library lacks, mode=per_activation. Its statistics have the shape
 /// of one sample.
-void normalize_batch(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void normalize_batch(const model::LayerSpec& spec,
+                     const Device& /*device*/,
+                     VariantBuilder::List& list) {
   require_operands(spec, 5);
   const model::TensorType x = *spec.inputs[0];
   const model::TensorType y = spec.outputs[0];
@@ -183,7 +189,9 @@ void normalize_batch(const model::LayerSpec& spec, const Device& /*device*/, Bui
 
 /// Adds the lrn that the library lacks, over an even number of channels. ONNX sums `size` channels
 /// around each. If the number is even, there is one more behind than before.
-void normalize_response(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void normalize_response(const model::LayerSpec& spec,
+                        const Device& /*device*/,
+                        VariantBuilder::List& list) {
   require_operands(spec, 1);
   const model::TensorType x = *spec.inputs[0];
   const model::TensorType y = spec.outputs[0];

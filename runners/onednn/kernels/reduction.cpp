@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "runners/onednn/exec/descriptor.hpp"
-#include "runners/onednn/exec/layers.hpp"
+#include "runners/onednn/exec/primitive_parts.hpp"
+#include "runners/onednn/exec/variant_builder.hpp"
 #include "runners/onednn/kernels/builtin_kernel.hpp"
 
 namespace plumb::onednn {
@@ -232,7 +232,9 @@ Reduction reduction_named(const std::string& fn) {
 
 }  // namespace
 
-void fold_reduce(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void fold_reduce(const model::LayerSpec& spec,
+                 const Device& /*device*/,
+                 VariantBuilder::List& list) {
   require_operands(spec, 1);
   const std::string& fn = spec.text("fn");
   require(element_count(*spec.inputs[0]) > 0 || model::is_floating(spec.outputs[0].dtype) ||
@@ -254,7 +256,9 @@ void fold_reduce(const model::LayerSpec& spec, const Device& /*device*/, Builder
   });
 }
 
-void find_extreme(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void find_extreme(const model::LayerSpec& spec,
+                  const Device& /*device*/,
+                  VariantBuilder::List& list) {
   require_operands(spec, 1);
   const model::DataType in = spec.inputs[0]->dtype;
   const model::DataType out = spec.outputs[0].dtype;

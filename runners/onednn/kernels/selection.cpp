@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runners/onednn/exec/descriptor.hpp"
-#include "runners/onednn/exec/layers.hpp"
+#include "runners/onednn/exec/primitive_parts.hpp"
+#include "runners/onednn/exec/variant_builder.hpp"
 #include "runners/onednn/kernels/builtin_kernel.hpp"
 
 namespace plumb::onednn {
@@ -63,7 +63,9 @@ SelectedRows selected_rows(const model::LayerSpec& spec, const model::TensorType
 
 }  // namespace
 
-void gather_rows(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void gather_rows(const model::LayerSpec& spec,
+                 const Device& /*device*/,
+                 VariantBuilder::List& list) {
   require_operands(spec, 2);
   const model::TensorType& x = *spec.inputs[0];
   const model::TensorType& indices = *spec.inputs[1];
@@ -89,7 +91,7 @@ void gather_rows(const model::LayerSpec& spec, const Device& /*device*/, Builder
   });
 }
 
-void add_rows(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void add_rows(const model::LayerSpec& spec, const Device& /*device*/, VariantBuilder::List& list) {
   require_operands(spec, 2);
   const model::TensorType& x = spec.outputs[0];
   require(x.dtype == model::DataType::kF32 && spec.inputs[0]->dtype == model::DataType::kF32,
@@ -110,18 +112,20 @@ void add_rows(const model::LayerSpec& spec, const Device& /*device*/, BuilderLis
   });
 }
 
-void select_where(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void select_where(const model::LayerSpec& spec,
+                  const Device& /*device*/,
+                  VariantBuilder::List& list) {
   require_operands(spec, 3);
   const model::TensorType& y = spec.outputs[0];
   require(spec.inputs[0]->dtype == model::DataType::kBool && spec.inputs[1]->dtype == y.dtype &&
               spec.inputs[2]->dtype == y.dtype && model::element_bytes(y.dtype) > 0,
           spec,
           "needs a bool condition and operands of the output's type");
-  const BroadcastRows rows(spec, 3);
+  const KernelOperands::Rows rows(spec, 3);
   const auto bytes = static_cast<std::size_t>(model::element_bytes(y.dtype));
   add_own(list, spec, "where", [rows, bytes](const KernelOperands& operands) {
     std::byte* destination = operands.output(0);
-    rows.for_each([&](const BroadcastRows::Row& row) {
+    rows.for_each([&](const KernelOperands::Rows::Row& row) {
       for (std::size_t item = 0; item < rows.row_length(); ++item) {
         const bool condition = operands.input(0)[row.at(0, item)] != std::byte{0};
         const std::size_t chosen = condition ? 1 : 2;

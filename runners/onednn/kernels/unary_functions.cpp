@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/onednn/kernels/builtin_kernel.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <type_traits>
 #include <vector>
+
+#include "runners/onednn/kernels/builtin_kernel.hpp"
 
 namespace plumb::onednn {
 namespace {

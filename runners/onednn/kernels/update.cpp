@@ -8,8 +8,8 @@
 #include <numeric>
 
 #include "harness/model/key/training_layers.hpp"
-#include "runners/onednn/exec/layers.hpp"
-#include "runners/onednn/exec/openmp_threads.hpp"
+#include "runners/onednn/exec/machine.hpp"
+#include "runners/onednn/exec/variant_builder.hpp"
 #include "runners/onednn/kernels/builtin_kernel.hpp"
 
 namespace plumb::onednn {
@@ -274,7 +274,9 @@ ExecutionPlan update_plan(const model::LayerSpec& spec,
 
 }  // namespace
 
-void update_weights(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void update_weights(const model::LayerSpec& spec,
+                    const Device& /*device*/,
+                    VariantBuilder::List& list) {
   require(spec.epilogue.empty(), spec, "built-in kernels fuse nothing");
   for (const std::optional<model::TensorType>& input : spec.inputs) {
     require(input && input->dtype == model::DataType::kF32 && !input->constant,

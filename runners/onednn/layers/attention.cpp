@@ -5,9 +5,9 @@
 #include <cstring>
 #include <limits>
 
-#include "harness/model/key/sequence_shapes.hpp"
-#include "runners/onednn/exec/descriptor.hpp"
-#include "runners/onednn/exec/layers.hpp"
+#include "harness/model/key/operator_families.hpp"
+#include "runners/onednn/exec/primitive_parts.hpp"
+#include "runners/onednn/exec/variant_builder.hpp"
 #include "runners/onednn/kernels/builtin_kernel.hpp"
 
 namespace plumb::onednn {
@@ -105,8 +105,7 @@ class Composition {
       const Desc part(source.get_dims(), library_type(type), strides);
       dnnl::primitive_attr attributes;
       attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-      const dnnl::reorder::primitive_desc description(
-          device_, source, device_, part, attributes);
+      const dnnl::reorder::primitive_desc description(device_, source, device_, part, attributes);
       const auto offset = static_cast<std::size_t>(start * numbers * model::element_bytes(type));
       add_step(description,
                {{DNNL_ARG_FROM, from, source, 0}, {DNNL_ARG_TO, target, part, offset}});
@@ -411,7 +410,9 @@ std::vector<Form> list_forms(const model::LayerSpec& spec) {
 
 /// Adds attention as a product, a softmax and a product of the library's. The library has no fused
 /// attention (up to 3.2 on CPUs), so the scores lie in memory between the steps.
-void offer_attention(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_attention(const model::LayerSpec& spec,
+                     const Device& device,
+                     VariantBuilder::List& list) {
   if (!spec.epilogue.empty()) {
     throw Unsupported("nothing can be fused after a composed attention");
   }

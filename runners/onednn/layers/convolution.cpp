@@ -7,11 +7,10 @@
 #include <utility>
 
 #include "harness/model/key/layer_spec.hpp"
-#include "harness/model/key/product_kind.hpp"
+#include "harness/model/key/operator_families.hpp"
 #include "harness/model/key/training_layers.hpp"
-#include "runners/onednn/exec/descriptor.hpp"
-#include "runners/onednn/exec/layers.hpp"
-#include "runners/onednn/layers/forward_hint.hpp"
+#include "runners/onednn/exec/primitive_parts.hpp"
+#include "runners/onednn/exec/variant_builder.hpp"
 #include "runners/onednn/layers/integer_operands.hpp"
 
 namespace plumb::onednn {
@@ -159,10 +158,10 @@ using Create = dnnl_status_t (*)(dnnl_primitive_desc_t*,
                                  const dnnl_dims_t,
                                  const_dnnl_primitive_attr_t);
 
-/// Lists every algorithm in every layout. BuilderList drops the duplicates.
+/// Lists every algorithm in every layout. VariantBuilder::List drops the duplicates.
 void offer_all(const model::LayerSpec& spec,
                const Device& device,
-               BuilderList& list,
+               VariantBuilder::List& list,
                const ConvolutionProblem& problem,
                std::span<const Algorithm> algorithms,
                Create create) {
@@ -229,7 +228,9 @@ void offer_all(const model::LayerSpec& spec,
 
 }  // namespace
 
-void offer_convolution(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_convolution(const model::LayerSpec& spec,
+                       const Device& device,
+                       VariantBuilder::List& list) {
   constexpr Algorithm kAlgorithms[] = {{dnnl_convolution_direct, "direct"},
                                        {dnnl_convolution_winograd, "winograd"},
                                        {dnnl_convolution_auto, "auto"}};
@@ -245,7 +246,9 @@ void offer_convolution(const model::LayerSpec& spec, const Device& device, Build
   }
 }
 
-void offer_deconvolution(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_deconvolution(const model::LayerSpec& spec,
+                         const Device& device,
+                         VariantBuilder::List& list) {
   constexpr Algorithm kAlgorithms[] = {{dnnl_deconvolution_direct, "direct"},
                                        {dnnl_deconvolution_winograd, "winograd"}};
   ConvolutionProblem problem = convolution_problem(spec);
@@ -347,7 +350,9 @@ void for_each_form(const Gradient& gradient, bool biased, const Device& device, 
 }
 
 /// Adds the variants of the transposed convolution, another primitive that computes the same sums.
-void offer_as_deconvolution(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_as_deconvolution(const model::LayerSpec& spec,
+                            const Device& device,
+                            VariantBuilder::List& list) {
   model::LayerSpec transposed = spec;
   transposed.op = "conv_transpose";
   const std::vector<std::int64_t>& dy = spec.inputs[0]->dims;
@@ -362,7 +367,7 @@ void offer_as_deconvolution(const model::LayerSpec& spec, const Device& device, 
     extra.push_back(dx[axis + 2] - reached);
   }
   transposed.attributes["output_padding"] = extra;
-  BuilderList more;
+  VariantBuilder::List more;
   try {
     offer_deconvolution(transposed, device, more);
   } catch (const Unsupported&) {
@@ -379,7 +384,7 @@ void offer_as_deconvolution(const model::LayerSpec& spec, const Device& device, 
 
 void offer_convolution_data_gradient(const model::LayerSpec& spec,
                                      const Device& device,
-                                     BuilderList& list) {
+                                     VariantBuilder::List& list) {
   check_gradient(spec, 1);
   const Gradient gradient(spec);
   const ConvolutionProblem& problem = gradient.problem;
@@ -423,7 +428,7 @@ void offer_convolution_data_gradient(const model::LayerSpec& spec,
 
 void offer_convolution_weights_gradient(const model::LayerSpec& spec,
                                         const Device& device,
-                                        BuilderList& list) {
+                                        VariantBuilder::List& list) {
   check_gradient(spec, 2);
   const Gradient gradient(spec);
   const ConvolutionProblem& problem = gradient.problem;

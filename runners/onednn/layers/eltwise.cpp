@@ -5,9 +5,8 @@
 #include <numbers>
 #include <vector>
 
-#include "runners/onednn/exec/descriptor.hpp"
-#include "runners/onednn/exec/layers.hpp"
-#include "runners/onednn/layers/forward_hint.hpp"
+#include "runners/onednn/exec/primitive_parts.hpp"
+#include "runners/onednn/exec/variant_builder.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -49,7 +48,7 @@ std::optional<dnnl_alg_kind_t> mirrored(dnnl_alg_kind_t kind) {
 
 }  // namespace
 
-void offer_eltwise(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_eltwise(const model::LayerSpec& spec, const Device& device, VariantBuilder::List& list) {
   check_arity(spec, 1);
   const model::TensorType& x = *spec.inputs[0];
   const model::TensorType& y = spec.outputs[0];
@@ -81,7 +80,7 @@ void offer_eltwise(const model::LayerSpec& spec, const Device& device, BuilderLi
   list.add_implementations(status, first, arguments, "");
 }
 
-void offer_prelu(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_prelu(const model::LayerSpec& spec, const Device& device, VariantBuilder::List& list) {
   check_arity(spec, 2);
   if (!spec.epilogue.empty()) {
     throw Unsupported("oneDNN fuses nothing into prelu");
@@ -112,7 +111,7 @@ void offer_prelu(const model::LayerSpec& spec, const Device& device, BuilderList
   }
 }
 
-void offer_binary(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_binary(const model::LayerSpec& spec, const Device& device, VariantBuilder::List& list) {
   check_arity(spec, 2);
   auto kind = binary_algorithm(spec.text("fn"));
   if (!kind) {
@@ -163,7 +162,7 @@ void offer_binary(const model::LayerSpec& spec, const Device& device, BuilderLis
   }
 }
 
-void offer_sum(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_sum(const model::LayerSpec& spec, const Device& device, VariantBuilder::List& list) {
   check_arity(spec, spec.inputs.size());
   if (!spec.epilogue.empty()) {
     throw Unsupported("oneDNN fuses nothing into sum");
@@ -194,7 +193,7 @@ void offer_sum(const model::LayerSpec& spec, const Device& device, BuilderList& 
   list.add_implementations(status, first, arguments, "");
 }
 
-void offer_softmax(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_softmax(const model::LayerSpec& spec, const Device& device, VariantBuilder::List& list) {
   check_arity(spec, 1);
   if (!spec.epilogue.empty()) {
     throw Unsupported("oneDNN fuses nothing into softmax");
@@ -245,7 +244,9 @@ void check_two(const model::LayerSpec& spec) {
 
 /// Offers dy·2/√π·exp(−x²) as the product x·x and what follows it, because oneDNN has no gradient
 /// of erf.
-void offer_erf_gradient(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_erf_gradient(const model::LayerSpec& spec,
+                        const Device& device,
+                        VariantBuilder::List& list) {
   const auto data = dense(*spec.inputs[1]);
   const auto result = dense(spec.outputs[0]);
   PostOperations posts;
@@ -272,7 +273,9 @@ void offer_erf_gradient(const model::LayerSpec& spec, const Device& device, Buil
 
 }  // namespace
 
-void offer_eltwise_gradient(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_eltwise_gradient(const model::LayerSpec& spec,
+                            const Device& device,
+                            VariantBuilder::List& list) {
   check_two(spec);
   const std::string& fn = spec.text("fn");
   if (fn == "erf") {
@@ -316,7 +319,9 @@ void offer_eltwise_gradient(const model::LayerSpec& spec, const Device& device, 
                            "");
 }
 
-void offer_softmax_gradient(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_softmax_gradient(const model::LayerSpec& spec,
+                            const Device& device,
+                            VariantBuilder::List& list) {
   check_two(spec);
   Dims dims = dense(*spec.inputs[0]).get_dims();
   std::int64_t axis = spec.integer("axis");

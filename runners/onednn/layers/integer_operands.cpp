@@ -3,9 +3,9 @@
 
 #include <cstring>
 
-#include "harness/model/key/product_kind.hpp"
-#include "runners/onednn/exec/descriptor.hpp"
+#include "harness/model/key/operator_families.hpp"
 #include "runners/onednn/exec/machine.hpp"
+#include "runners/onednn/exec/primitive_parts.hpp"
 #include "runners/onednn/kernels/builtin_kernel.hpp"
 
 namespace plumb::onednn {

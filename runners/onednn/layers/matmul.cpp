@@ -2,8 +2,7 @@
 #include <fmt/format.h>
 
 #include "harness/model/key/layer_spec.hpp"
-#include "runners/onednn/exec/descriptor.hpp"
-#include "runners/onednn/exec/layers.hpp"
+#include "runners/onednn/exec/primitive_parts.hpp"
 #include "runners/onednn/exec/variant_builder.hpp"
 #include "runners/onednn/layers/integer_operands.hpp"
 
@@ -80,7 +79,7 @@ std::vector<Argument> make_arguments(const model::LayerSpec& spec,
 void offer_as_inner_product(const model::LayerSpec& spec,
                             const RowProduct& product,
                             const Device& device,
-                            BuilderList& list) {
+                            VariantBuilder::List& list) {
   const model::DataType type = spec.inputs[1]->dtype;
   const auto source = as_matrix(spec.inputs[0]->dtype, product.rows, product.inner);
   const auto result = as_matrix(spec.outputs[0].dtype, product.rows, product.columns);
@@ -106,7 +105,7 @@ void offer_as_inner_product(const model::LayerSpec& spec,
 void offer_as_convolution(const model::LayerSpec& spec,
                           const RowProduct& product,
                           const Device& device,
-                          BuilderList& list) {
+                          VariantBuilder::List& list) {
   const model::DataType type = spec.inputs[1]->dtype;
   const auto source = as_image(spec.inputs[0]->dtype, product.rows, product.inner);
   const auto result = as_image(spec.outputs[0].dtype, product.rows, product.columns);
@@ -140,11 +139,11 @@ void offer_as_convolution(const model::LayerSpec& spec,
 using RowOffer = void (*)(const model::LayerSpec& spec,
                           const RowProduct& product,
                           const Device& device,
-                          BuilderList& list);
+                          VariantBuilder::List& list);
 
 void offer_if_possible(const model::LayerSpec& spec,
                        const Device& device,
-                       BuilderList& list,
+                       VariantBuilder::List& list,
                        RowOffer builder) {
   const std::optional<RowProduct> product = row_product(spec);
   if (!product) {
@@ -160,13 +159,15 @@ void offer_if_possible(const model::LayerSpec& spec,
 /// Lists a `matmul` by one constant matrix as an inner product. Lists nothing for others.
 void offer_row_inner_product(const model::LayerSpec& spec,
                              const Device& device,
-                             BuilderList& list) {
+                             VariantBuilder::List& list) {
   offer_if_possible(spec, device, list, offer_as_inner_product);
 }
 
 /// Lists such a `matmul` as a 1×1 convolution of an image whose pixels are the rows. Lists nothing
 /// for others.
-void offer_row_convolution(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_row_convolution(const model::LayerSpec& spec,
+                           const Device& device,
+                           VariantBuilder::List& list) {
   offer_if_possible(spec, device, list, offer_as_convolution);
 }
 
@@ -206,7 +207,7 @@ std::vector<Argument> make_arguments(const model::LayerSpec& spec,
 /// plain ones. Weights are free if they are constant.
 void offer_matmuls(const model::LayerSpec& spec,
                    const Device& device,
-                   BuilderList& list,
+                   VariantBuilder::List& list,
                    const Product& product,
                    const std::string& kind) {
   const model::TensorType& a = *spec.inputs[0];
@@ -248,7 +249,7 @@ void offer_matmuls(const model::LayerSpec& spec,
 /// Lists inner products. They read the weights as [N, K].
 void offer_inner_products(const model::LayerSpec& spec,
                           const Device& device,
-                          BuilderList& list,
+                          VariantBuilder::List& list,
                           const Product& product) {
   const model::TensorType& a = *spec.inputs[0];
   const model::TensorType& b = *spec.inputs[1];
@@ -322,7 +323,7 @@ model::LayerSpec take_bias(const model::LayerSpec& spec, Product& product) {
 
 }  // namespace
 
-void offer_gemm(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_gemm(const model::LayerSpec& spec, const Device& device, VariantBuilder::List& list) {
   if (has_gradient_steps(spec)) {
     return offer_product_gradient(spec, device, list);
   }
@@ -349,7 +350,7 @@ void offer_gemm(const model::LayerSpec& spec, const Device& device, BuilderList&
   }
 }
 
-void offer_matmul(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_matmul(const model::LayerSpec& spec, const Device& device, VariantBuilder::List& list) {
   if (has_gradient_steps(spec)) {
     return offer_product_gradient(spec, device, list);
   }

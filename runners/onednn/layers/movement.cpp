@@ -5,8 +5,8 @@
 #include <set>
 #include <utility>
 
-#include "runners/onednn/exec/descriptor.hpp"
-#include "runners/onednn/exec/layers.hpp"
+#include "runners/onednn/exec/primitive_parts.hpp"
+#include "runners/onednn/exec/variant_builder.hpp"
 #include "runners/onednn/layers/integer_operands.hpp"
 
 namespace plumb::onednn {
@@ -49,7 +49,7 @@ Buffer plain_buffer(Buffer::Role role, std::size_t operand, const model::TensorT
 /// Adds one variant, which is a reorder for each part, all read from one buffer.
 void add_reorders(const model::LayerSpec& spec,
                   const Device& device,
-                  BuilderList& list,
+                  VariantBuilder::List& list,
                   std::vector<Part> parts) {
   if (!spec.epilogue.empty()) {
     throw Unsupported("a reorder fuses nothing");
@@ -89,7 +89,9 @@ void add_reorders(const model::LayerSpec& spec,
 
 }  // namespace
 
-void offer_transpose(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_transpose(const model::LayerSpec& spec,
+                     const Device& device,
+                     VariantBuilder::List& list) {
   const model::TensorType& x = source_of(spec);
   const Dims& y = spec.outputs[0].dims;
   const Dims& perm = spec.integers("perm");
@@ -106,7 +108,7 @@ void offer_transpose(const model::LayerSpec& spec, const Device& device, Builder
   add_reorders(spec, device, list, {{0, {y, library_type(x.dtype), permuted}, to, 0}});
 }
 
-void offer_cast(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_cast(const model::LayerSpec& spec, const Device& device, VariantBuilder::List& list) {
   const model::TensorType& x = source_of(spec);
   const model::TensorType& y = spec.outputs[0];
   if (!model::is_floating(x.dtype) || !model::is_floating(y.dtype)) {
@@ -116,7 +118,7 @@ void offer_cast(const model::LayerSpec& spec, const Device& device, BuilderList&
   add_reorders(spec, device, list, {{0, dense(x), dense(y), 0}});
 }
 
-void offer_split(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_split(const model::LayerSpec& spec, const Device& device, VariantBuilder::List& list) {
   const model::TensorType& x = source_of(spec);
   const Dims strides = dense_strides(x.dims);
   const std::int64_t along = spec.integer("axis");
@@ -138,7 +140,7 @@ void offer_split(const model::LayerSpec& spec, const Device& device, BuilderList
   add_reorders(spec, device, list, std::move(parts));
 }
 
-void offer_slice(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_slice(const model::LayerSpec& spec, const Device& device, VariantBuilder::List& list) {
   const model::TensorType& x = source_of(spec);
   const model::TensorType& y = spec.outputs[0];
   Dims strides = dense_strides(x.dims);
@@ -176,7 +178,7 @@ void offer_slice(const model::LayerSpec& spec, const Device& device, BuilderList
                  static_cast<std::size_t>(offset * model::element_bytes(x.dtype))}});
 }
 
-void offer_concat(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_concat(const model::LayerSpec& spec, const Device& device, VariantBuilder::List& list) {
   source_of(spec);
   const model::TensorType& y = spec.outputs[0];
   const std::int64_t axis = spec.integer("axis");
@@ -213,7 +215,9 @@ void offer_concat(const model::LayerSpec& spec, const Device& device, BuilderLis
 }
 
 /// Adds a view, which is its input under another name. The plan has a buffer and no step.
-void offer_view(const model::LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
+void offer_view(const model::LayerSpec& spec,
+                const Device& /*device*/,
+                VariantBuilder::List& list) {
   const model::TensorType& x = source_of(spec);
   if (model::byte_size(x) != model::byte_size(spec.outputs[0]) || !spec.epilogue.empty()) {
     throw Unsupported("a view has as many bytes as its input and fuses nothing");
@@ -256,7 +260,7 @@ std::vector<Way> ways(std::size_t rank) {
 /// integers.
 void offer_reorders(const model::LayerSpec& spec,
                     const Device& device,
-                    BuilderList& list,
+                    VariantBuilder::List& list,
                     int grid) {
   if (!spec.epilogue.empty()) {
     throw Unsupported("a reorder fuses nothing");
@@ -305,11 +309,15 @@ void offer_reorders(const model::LayerSpec& spec,
 
 }  // namespace
 
-void offer_quantize(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_quantize(const model::LayerSpec& spec,
+                    const Device& device,
+                    VariantBuilder::List& list) {
   offer_reorders(spec, device, list, DNNL_ARG_TO);
 }
 
-void offer_dequantize(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_dequantize(const model::LayerSpec& spec,
+                      const Device& device,
+                      VariantBuilder::List& list) {
   offer_reorders(spec, device, list, DNNL_ARG_FROM);
 }
 

@@ -6,10 +6,8 @@
 #include <cstring>
 
 #include "harness/model/key/layer_spec.hpp"
-#include "runners/onednn/exec/descriptor.hpp"
-#include "runners/onednn/exec/layers.hpp"
+#include "runners/onednn/exec/primitive_parts.hpp"
 #include "runners/onednn/exec/variant_builder.hpp"
-#include "runners/onednn/layers/forward_hint.hpp"
 #include "runners/onednn/layers/integer_operands.hpp"
 
 namespace plumb::onednn {
@@ -41,7 +39,9 @@ Pack inverse_deviations(std::size_t channels, double epsilon) {
 ///
 /// At inference it is element-wise: x less the mean, times 1 ÷ √(variance + epsilon), times the
 /// scale, plus the bias, then the epilogue. Lists nothing for others.
-void offer_channel_scaling(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_channel_scaling(const model::LayerSpec& spec,
+                           const Device& device,
+                           VariantBuilder::List& list) {
   if (!has_constant_parameters(spec)) {
     return;
   }
@@ -102,7 +102,9 @@ Argument parameter(const model::LayerSpec& spec, int index, std::size_t operand,
 
 }  // namespace
 
-void offer_batch_norm(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_batch_norm(const model::LayerSpec& spec,
+                      const Device& device,
+                      VariantBuilder::List& list) {
   if (spec.text("mode") != "spatial") {
     throw Unsupported("oneDNN has batch_norm per channel only (mode=spatial)");
   }
@@ -143,7 +145,9 @@ void offer_batch_norm(const model::LayerSpec& spec, const Device& device, Builde
 
 /// Adds layer_norm. The library normalizes over the last dimension, so everything from the key's
 /// axis on is one dimension.
-void offer_layer_norm(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_layer_norm(const model::LayerSpec& spec,
+                      const Device& device,
+                      VariantBuilder::List& list) {
   if (spec.outputs.size() != 1 || !spec.has_input(0) || !spec.has_input(1) ||
       !spec.epilogue.empty()) {
     throw Unsupported("oneDNN has layer_norm of x and scale into one output, with nothing fused");
@@ -184,7 +188,7 @@ void offer_layer_norm(const model::LayerSpec& spec, const Device& device, Builde
   list.add_implementations(status, first, arguments, "");
 }
 
-void offer_lrn(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_lrn(const model::LayerSpec& spec, const Device& device, VariantBuilder::List& list) {
   if (spec.outputs.size() != 1 || !spec.has_input(0) || spec.inputs[0]->dims.size() < 2 ||
       spec.inputs[0]->dims.size() > 5) {
     throw Unsupported("oneDNN has lrn of one tensor with 2 to 5 dimensions");
@@ -268,7 +272,7 @@ std::vector<Argument> make_arguments(const model::LayerSpec& spec,
 
 void offer_batch_norm_training(const model::LayerSpec& spec,
                                const Device& device,
-                               BuilderList& list) {
+                               VariantBuilder::List& list) {
   const model::TensorType& x = spec.inputs.at(0).value();
   if (x.dims.size() < 2 || x.dims.size() > 5) {
     throw Unsupported("oneDNN has batch_norm of 2 to 5 dimensions");
@@ -307,7 +311,7 @@ void offer_batch_norm_training(const model::LayerSpec& spec,
 
 void offer_batch_norm_gradient(const model::LayerSpec& spec,
                                const Device& device,
-                               BuilderList& list) {
+                               VariantBuilder::List& list) {
   check_normalization(spec);
   const model::TensorType& x = *spec.inputs[1];
   if (x.dims.size() < 2 || x.dims.size() > 5) {
@@ -353,7 +357,7 @@ void offer_batch_norm_gradient(const model::LayerSpec& spec,
 /// key's axis on is one dimension.
 void offer_layer_norm_gradient(const model::LayerSpec& spec,
                                const Device& device,
-                               BuilderList& list) {
+                               VariantBuilder::List& list) {
   check_normalization(spec);
   const model::TensorType& x = *spec.inputs[1];
   const std::int64_t axis = spec.integer("axis");

@@ -6,10 +6,9 @@
 #include <cmath>
 
 #include "harness/model/key/training_layers.hpp"
-#include "runners/onednn/exec/descriptor.hpp"
-#include "runners/onednn/exec/layers.hpp"
-#include "runners/onednn/kernels/resizing.hpp"
-#include "runners/onednn/layers/forward_hint.hpp"
+#include "runners/onednn/exec/primitive_parts.hpp"
+#include "runners/onednn/exec/variant_builder.hpp"
+#include "runners/onednn/kernels/windows.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -51,7 +50,7 @@ Window read_window(const model::LayerSpec& spec) {
 
 void offer_pooling(const model::LayerSpec& spec,
                    const Device& device,
-                   BuilderList& list,
+                   VariantBuilder::List& list,
                    dnnl_alg_kind_t kind) {
   if (!spec.has_input(0) || spec.outputs.size() != 1) {
     throw Unsupported(fmt::format("{} with one input and one output only (no indices)", spec.op));
@@ -151,7 +150,7 @@ void add_forward_step(const model::LayerSpec& spec,
 
 void offer_pool_gradient(const model::LayerSpec& spec,
                          const Device& device,
-                         BuilderList& list,
+                         VariantBuilder::List& list,
                          dnnl_alg_kind_t kind) {
   const bool of_largest = kind == dnnl_pooling_max;
   if (!spec.has_input(0) || (of_largest && !spec.has_input(1)) || spec.outputs.size() != 1 ||
@@ -207,13 +206,13 @@ void offer_pool_gradient(const model::LayerSpec& spec,
 
 void offer_max_pool_gradient(const model::LayerSpec& spec,
                              const Device& device,
-                             BuilderList& list) {
+                             VariantBuilder::List& list) {
   offer_pool_gradient(spec, device, list, dnnl_pooling_max);
 }
 
 void offer_average_pool_gradient(const model::LayerSpec& spec,
                                  const Device& device,
-                                 BuilderList& list) {
+                                 VariantBuilder::List& list) {
   offer_pool_gradient(spec,
                       device,
                       list,
@@ -221,11 +220,15 @@ void offer_average_pool_gradient(const model::LayerSpec& spec,
                                                              : dnnl_pooling_avg_exclude_padding);
 }
 
-void offer_max_pool(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_max_pool(const model::LayerSpec& spec,
+                    const Device& device,
+                    VariantBuilder::List& list) {
   offer_pooling(spec, device, list, dnnl_pooling_max);
 }
 
-void offer_average_pool(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_average_pool(const model::LayerSpec& spec,
+                        const Device& device,
+                        VariantBuilder::List& list) {
   offer_pooling(spec,
                 device,
                 list,
@@ -281,7 +284,9 @@ bool library_resizes(const model::LayerSpec& spec) {
 
 }  // namespace
 
-void offer_resampling(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_resampling(const model::LayerSpec& spec,
+                      const Device& device,
+                      VariantBuilder::List& list) {
   if (!spec.has_input(0) || spec.outputs.size() != 1 || spec.inputs[0]->dims.size() < 3 ||
       spec.inputs[0]->dims.size() > 5 ||
       spec.outputs[0].dims.size() != spec.inputs[0]->dims.size() ||
@@ -349,7 +354,9 @@ const ReductionRow& row_of(const std::string& fn) {
 
 }  // namespace
 
-void offer_reduction(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_reduction(const model::LayerSpec& spec,
+                     const Device& device,
+                     VariantBuilder::List& list) {
   if (!spec.has_input(0) || spec.outputs.size() != 1 || spec.inputs[0]->dims.empty()) {
     throw Unsupported("reduce needs one operand that is not a scalar, and one output");
   }
@@ -384,14 +391,8 @@ void offer_reduction(const model::LayerSpec& spec, const Device& device, Builder
                                   output(DNNL_ARG_DST, 0, result)};
   arguments.insert(arguments.end(), posts.arguments.begin(), posts.arguments.end());
   dnnl_primitive_desc_t first = nullptr;
-  const dnnl_status_t status = dnnl_reduction_primitive_desc_create(&first,
-                                                                    device.get(),
-                                                                    row.kind,
-                                                                    dense(x).get(),
-                                                                    result.get(),
-                                                                    row.p,
-                                                                    0.0F,
-                                                                    attributes.get());
+  const dnnl_status_t status = dnnl_reduction_primitive_desc_create(
+      &first, device.get(), row.kind, dense(x).get(), result.get(), row.p, 0.0F, attributes.get());
   list.add_implementations(status, first, arguments, "");
 }
 

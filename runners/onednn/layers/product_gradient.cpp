@@ -8,11 +8,9 @@
 
 #include "harness/model/key/op_schema.hpp"
 #include "harness/model/key/training_layers.hpp"
-#include "runners/onednn/exec/descriptor.hpp"
 #include "runners/onednn/exec/execution_plan.hpp"
-#include "runners/onednn/exec/layers.hpp"
-#include "runners/onednn/exec/value_layout.hpp"
-#include "runners/onednn/layers/forward_hint.hpp"
+#include "runners/onednn/exec/primitive_parts.hpp"
+#include "runners/onednn/exec/variant_builder.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -26,7 +24,7 @@ struct Part {
 /// Builds the first variant of a part that takes dense operands. The library's slow reference is
 /// taken only if there is no other.
 ExecutionPlan part_plan(const model::LayerSpec& spec, const Device& device) {
-  const BuilderList builders = collect_builders(spec, device);
+  const VariantBuilder::List builders = collect_builders(spec, device);
   const VariantBuilder* chosen = nullptr;
   for (const VariantBuilder& builder : builders.builders()) {
     bool dense = true;
@@ -211,7 +209,7 @@ bool is_apart(const model::Epilogue& step) {
 /// product is dyᵀ·x with the sums of dy, or the transpose of it, xᵀ·dy.
 void offer_inner_product_gradient(const model::LayerSpec& spec,
                                   const Device& device,
-                                  BuilderList& list) {
+                                  VariantBuilder::List& list) {
   if (spec.text("of") == "y" || spec.integer("trans_a") == 0 || spec.integer("trans_b") != 0 ||
       spec.real("alpha") != 1.0 || !spec.epilogue.empty() || element_count(*spec.inputs[0]) == 0) {
     return;
@@ -279,7 +277,9 @@ bool has_gradient_steps(const model::LayerSpec& spec) {
          std::any_of(spec.epilogue.begin(), spec.epilogue.end(), is_apart);
 }
 
-void offer_product_gradient(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_product_gradient(const model::LayerSpec& spec,
+                            const Device& device,
+                            VariantBuilder::List& list) {
   const bool biased = spec.op == "gemm_bias_gradient";
   if (biased && spec.outputs.size() != 2) {
     throw Unsupported("gemm_bias_gradient has two outputs");
@@ -298,7 +298,7 @@ void offer_product_gradient(const model::LayerSpec& spec, const Device& device, 
     offer_inner_product_gradient(spec, device, list);
   }
   check_parts(spec, behind, device);
-  BuilderList products;
+  VariantBuilder::List products;
   (product.op == "matmul" ? offer_matmul : offer_gemm)(product, device, products);
   for (const VariantBuilder& alone : products.builders()) {
     VariantBuilder builder = alone;

@@ -3,9 +3,9 @@
 
 #include <cstring>
 
-#include "harness/model/key/sequence_shapes.hpp"
-#include "runners/onednn/exec/descriptor.hpp"
-#include "runners/onednn/exec/layers.hpp"
+#include "harness/model/key/operator_families.hpp"
+#include "runners/onednn/exec/primitive_parts.hpp"
+#include "runners/onednn/exec/variant_builder.hpp"
 #include "runners/onednn/kernels/builtin_kernel.hpp"
 
 namespace plumb::onednn {
@@ -370,7 +370,9 @@ dnnl_status_t create(const model::LayerSpec& spec,
 
 }  // namespace
 
-void offer_recurrent(const model::LayerSpec& spec, const Device& device, BuilderList& list) {
+void offer_recurrent(const model::LayerSpec& spec,
+                     const Device& device,
+                     VariantBuilder::List& list) {
   if (!spec.epilogue.empty()) {
     throw Unsupported("oneDNN fuses nothing into a recurrent layer");
   }

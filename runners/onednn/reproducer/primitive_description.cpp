@@ -86,7 +86,7 @@ std::string window(const PrimitiveDescription& d) {
                      d.extents(dnnl_query_padding_r));
 }
 
-GradientText convolution_data(const PrimitiveDescription& d) {
+PrimitiveDescription::GradientText convolution_data(const PrimitiveDescription& d) {
   const std::string itself = forward("convolution_forward",
                                      fmt::format("{}, {}, {}, {}, {}, {}",
                                                  kTraining,
@@ -105,7 +105,7 @@ GradientText convolution_data(const PrimitiveDescription& d) {
                       itself)};
 }
 
-GradientText convolution_weights(const PrimitiveDescription& d) {
+PrimitiveDescription::GradientText convolution_weights(const PrimitiveDescription& d) {
   const bool biased = d.has(DNNL_ARG_DIFF_BIAS);
   const std::string itself = forward("convolution_forward",
                                      fmt::format("{}, {}, {}, {}, {}{}, {}",
@@ -127,7 +127,7 @@ GradientText convolution_weights(const PrimitiveDescription& d) {
                       itself)};
 }
 
-GradientText inner_product_weights(const PrimitiveDescription& d) {
+PrimitiveDescription::GradientText inner_product_weights(const PrimitiveDescription& d) {
   const bool biased = d.has(DNNL_ARG_DIFF_BIAS);
   const std::string itself = forward("inner_product_forward",
                                      fmt::format("{}, {}, {}, {}{}",
@@ -145,7 +145,7 @@ GradientText inner_product_weights(const PrimitiveDescription& d) {
                       itself)};
 }
 
-GradientText pooling(const PrimitiveDescription& d) {
+PrimitiveDescription::GradientText pooling(const PrimitiveDescription& d) {
   const std::string rest = fmt::format("{}, {}, {}, {}, {}",
                                        d.extents(dnnl_query_strides),
                                        d.extents(dnnl_query_kernel),
@@ -163,7 +163,7 @@ GradientText pooling(const PrimitiveDescription& d) {
                           fmt::format("{}, {}, {}, {}", kTraining, d.algorithm(), both, rest)))};
 }
 
-GradientText softmax(const PrimitiveDescription& d) {
+PrimitiveDescription::GradientText softmax(const PrimitiveDescription& d) {
   const std::string data = d.argument(DNNL_ARG_DST);
   const int axis = d.value<int>(dnnl_query_axis_s32);
   return {
@@ -179,7 +179,7 @@ GradientText softmax(const PrimitiveDescription& d) {
                   fmt::format("{}, {}, {}, {}, {}", kTraining, d.algorithm(), data, data, axis)))};
 }
 
-GradientText eltwise(const PrimitiveDescription& d) {
+PrimitiveDescription::GradientText eltwise(const PrimitiveDescription& d) {
   const std::string data = d.argument(DNNL_ARG_SRC);
   const std::string rest =
       fmt::format("{}, {}", d.number(dnnl_query_alpha_f32), d.number(dnnl_query_beta_f32));
@@ -196,7 +196,8 @@ GradientText eltwise(const PrimitiveDescription& d) {
                   fmt::format("{}, {}, {}, {}, {}", kTraining, d.algorithm(), data, data, rest)))};
 }
 
-GradientText normalization(const PrimitiveDescription& d, std::string_view name) {
+PrimitiveDescription::GradientText normalization(const PrimitiveDescription& d,
+                                                 std::string_view name) {
   const std::string data = d.argument(DNNL_ARG_SRC);
   const std::string rest = fmt::format("{}F, {}", d.number(dnnl_query_epsilon_f32), d.flags());
   return {fmt::format("{}_backward", name),
@@ -212,7 +213,7 @@ GradientText normalization(const PrimitiveDescription& d, std::string_view name)
 
 }  // namespace
 
-GradientText gradient_text(const PrimitiveDescription& description) {
+PrimitiveDescription::GradientText gradient_text(const PrimitiveDescription& description) {
   const bool by_weights =
       description.value<dnnl_prop_kind_t>(dnnl_query_prop_kind) == dnnl_backward_weights;
   switch (description.kind()) {

@@ -6,10 +6,9 @@
 #include <oneapi/dnnl/dnnl_debug.h>
 
 #include <algorithm>
+#include <oneapi/dnnl/dnnl.hpp>
 #include <string>
 #include <vector>
-
-#include <oneapi/dnnl/dnnl.hpp>
 
 namespace plumb::onednn {
 
@@ -26,18 +25,24 @@ namespace plumb::onednn {
 /// Names an element type as the C++ interface does: "f32".
 [[nodiscard]] std::string type_text(dnnl::memory::data_type type);
 
-/// Layouts of a primitive that were left to the library. Some implementations exist only if they
-/// are asked for in that way.
-struct LeftToLibrary {
-  bool weights = false;
-  bool activations = false;
-};
-
 /// Description of a primitive: what it was made of, read from the library's own descriptor.
 class PrimitiveDescription {
  public:
-  PrimitiveDescription(const dnnl::primitive& primitive, LeftToLibrary left)
-      : left_(left) {
+  /// Layouts of a primitive that were left to the library. Some implementations exist only if they
+  /// are asked for in that way.
+  struct LeftToLibrary {
+    bool weights = false;
+    bool activations = false;
+  };
+
+  /// C++ text that asks for a gradient's primitive. It consists of the class and of the arguments
+  /// between engine and attributes, among them the descriptor of the layer itself.
+  struct GradientText {
+    std::string name;
+    std::string arguments;
+  };
+
+  PrimitiveDescription(const dnnl::primitive& primitive, LeftToLibrary left) : left_(left) {
     dnnl::error::wrap_c_api(dnnl_primitive_get_primitive_desc(primitive.get(), &handle_),
                             "a primitive without a descriptor");
   }
@@ -140,15 +145,9 @@ class PrimitiveDescription {
   LeftToLibrary left_;
 };
 
-/// C++ text that asks for a gradient's primitive. It consists of the class and of the arguments
-/// between engine and attributes, among them the descriptor of the layer itself.
-struct GradientText {
-  std::string name;
-  std::string arguments;
-};
-
 /// Writes the text of a gradient. Throws Error{kUser} for a kind that is not covered.
-[[nodiscard]] GradientText gradient_text(const PrimitiveDescription& description);
+[[nodiscard]] PrimitiveDescription::GradientText gradient_text(
+    const PrimitiveDescription& description);
 
 /// Writes the C++ statements that describe a primitive as it was made.
 ///
@@ -157,7 +156,7 @@ struct GradientText {
 /// Error{kUser} for a kind that is not covered, with the kinds that are.
 [[nodiscard]] std::string primitive_text(const dnnl::primitive& primitive,
                                          bool deterministic,
-                                         LeftToLibrary left);
+                                         PrimitiveDescription::LeftToLibrary left);
 
 /// Names the C++ class of a primitive, such as "dnnl::matmul". Throws as primitive_text() does.
 [[nodiscard]] std::string class_text(const dnnl::primitive& primitive);

@@ -252,7 +252,7 @@ std::string attributes_text(const PrimitiveDescription& description, bool determ
 }  // namespace
 
 std::string class_text(const dnnl::primitive& primitive) {
-  const PrimitiveDescription description(primitive, LeftToLibrary{});
+  const PrimitiveDescription description(primitive, PrimitiveDescription::LeftToLibrary{});
   return fmt::format("dnnl::{}",
                      description.is_backward() ? gradient_text(description).name
                                                : std::string(kind_of(description).name));
@@ -260,9 +260,9 @@ std::string class_text(const dnnl::primitive& primitive) {
 
 std::string primitive_text(const dnnl::primitive& primitive,
                            bool deterministic,
-                           LeftToLibrary left) {
+                           PrimitiveDescription::LeftToLibrary left) {
   const PrimitiveDescription description(primitive, left);
-  GradientText made;
+  PrimitiveDescription::GradientText made;
   if (description.is_backward()) {
     made = gradient_text(description);
   } else {

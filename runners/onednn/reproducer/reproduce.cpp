@@ -22,10 +22,9 @@
 #include "runners/engine/bench/random_operands.hpp"
 #include "runners/engine/number_formats.hpp"
 #include "runners/engine/random_stream.hpp"
-#include "runners/onednn/exec/descriptor.hpp"
 #include "runners/onednn/exec/execution_plan.hpp"
 #include "runners/onednn/exec/plan_program.hpp"
-#include "runners/onednn/reproducer/frame.hpp"
+#include "runners/onednn/exec/primitive_parts.hpp"
 #include "runners/onednn/reproducer/primitive_description.hpp"
 
 namespace plumb::onednn {
@@ -107,7 +106,7 @@ std::string buffer_text(const model::LayerSpec& spec,
 
 std::string step_text(const model::LayerSpec& spec,
                       const Step& step,
-                      LeftToLibrary left,
+                      PrimitiveDescription::LeftToLibrary left,
                       const std::string& variant) {
   const auto* const primitive = std::get_if<PrimitiveStep>(&step);
   if (primitive == nullptr) {
@@ -122,7 +121,7 @@ std::string step_text(const model::LayerSpec& spec,
     arguments.push_back(fmt::format(
         "{{{}, {}, {}}}", argument_text(argument.index), argument.buffer, argument.offset));
   }
-  const bool deterministic = spec.math == model::MathClass::kDeterministic;
+  const bool deterministic = spec.math == model::LayerSpec::MathClass::kDeterministic;
   return fmt::format(
       "  {{\n{}    layer.steps.push_back(step({}(description), description,\n"
       "                               {{{}}}));\n  }}\n",
@@ -156,7 +155,7 @@ std::string layer_text(const model::LayerSpec& spec,
     text += fmt::format("  layer.buffers.push_back({});\n", buffer_text(spec, buffer, name));
   }
   text += fmt::format("  layer.outputs = {{{}}};\n", fmt::join(variant.plan.outputs, ", "));
-  LeftToLibrary left;  // between several steps, layouts are fixed
+  PrimitiveDescription::LeftToLibrary left;  // between several steps, layouts are fixed
   left.weights = variant.plan.steps.size() == 1;
   left.activations = left.weights && results::VariantId(name).layout() == "any";
   for (const Step& step : variant.plan.steps) {
@@ -235,7 +234,7 @@ std::vector<std::pair<std::size_t, double>> some_elements(const model::Tensor& o
   return elements;
 }
 
-const VariantBuilder& offer_named(const BuilderList& builders, const std::string& name) {
+const VariantBuilder& offer_named(const VariantBuilder::List& builders, const std::string& name) {
   const auto found = std::find_if(
       builders.builders().begin(), builders.builders().end(), [&](const VariantBuilder& builder) {
         return builder.text() == name;
@@ -270,8 +269,8 @@ tuned the measured library, unless they are set already; they are listed in `mai
 
 }  // namespace
 
-worker::Reproducer reproduce(const worker::ReproducerRequest& request,
-                             const BuilderList& builders,
+worker::Reproducer reproduce(const worker::Reproducer::Request& request,
+                             const VariantBuilder::List& builders,
                              const Device& device) {
   if (request.rows.empty()) {
     throw Error(Error::Kind::kUser, "there is no row to reproduce");

@@ -191,7 +191,7 @@ std::string NodeWriter::finish() {
   return model_->SerializeAsString();
 }
 
-std::string operand(const NamedLayer& layer, std::size_t index) {
+std::string operand(const NodeWriter::Layer& layer, std::size_t index) {
   return index < layer.inputs.size() ? layer.inputs[index] : std::string();
 }
 

@@ -47,6 +47,13 @@ void describe(onnx::TensorProto& tensor, const std::string& name, const model::T
 /// Writer of the nodes of one ONNX model.
 class NodeWriter {
  public:
+  /// A layer on its way to nodes: its operands and outputs have names.
+  struct Layer {
+    const model::LayerSpec& spec;
+    Names inputs;   ///< one for each of spec.inputs
+    Names outputs;  ///< one for each of spec.outputs
+  };
+
   NodeWriter();
   ~NodeWriter();
   NodeWriter(const NodeWriter&) = delete;
@@ -88,49 +95,42 @@ class NodeWriter {
   std::size_t names_ = 0;  // made so far
 };
 
-/// A layer on its way to nodes: its operands and outputs have names.
-struct NamedLayer {
-  const model::LayerSpec& spec;
-  Names inputs;   ///< one for each of spec.inputs
-  Names outputs;  ///< one for each of spec.outputs
-};
-
 /// Function that writes the nodes of one operator of the layer-key vocabulary, without fused steps.
 /// Throws Error{kUser} where ONNX has no such operator.
-using NodeRule = void (*)(const NamedLayer& layer, NodeWriter& writer);
+using NodeRule = void (*)(const NodeWriter::Layer& layer, NodeWriter& writer);
 
 // By file.
-void write_eltwise(const NamedLayer& layer, NodeWriter& writer);
-void write_binary(const NamedLayer& layer, NodeWriter& writer);
-void write_softmax(const NamedLayer& layer, NodeWriter& writer);
-void write_reduce(const NamedLayer& layer, NodeWriter& writer);
-void write_arg_reduce(const NamedLayer& layer, NodeWriter& writer);
+void write_eltwise(const NodeWriter::Layer& layer, NodeWriter& writer);
+void write_binary(const NodeWriter::Layer& layer, NodeWriter& writer);
+void write_softmax(const NodeWriter::Layer& layer, NodeWriter& writer);
+void write_reduce(const NodeWriter::Layer& layer, NodeWriter& writer);
+void write_arg_reduce(const NodeWriter::Layer& layer, NodeWriter& writer);
 
-void write_conv(const NamedLayer& layer, NodeWriter& writer);
-void write_conv_transpose(const NamedLayer& layer, NodeWriter& writer);
-void write_pool(const NamedLayer& layer, NodeWriter& writer);
-void write_normalization(const NamedLayer& layer, NodeWriter& writer);
+void write_conv(const NodeWriter::Layer& layer, NodeWriter& writer);
+void write_conv_transpose(const NodeWriter::Layer& layer, NodeWriter& writer);
+void write_pool(const NodeWriter::Layer& layer, NodeWriter& writer);
+void write_normalization(const NodeWriter::Layer& layer, NodeWriter& writer);
 
-void write_concat(const NamedLayer& layer, NodeWriter& writer);
-void write_split(const NamedLayer& layer, NodeWriter& writer);
-void write_slice(const NamedLayer& layer, NodeWriter& writer);
-void write_pad(const NamedLayer& layer, NodeWriter& writer);
-void write_transpose(const NamedLayer& layer, NodeWriter& writer);
-void write_view(const NamedLayer& layer, NodeWriter& writer);
-void write_gather(const NamedLayer& layer, NodeWriter& writer);
-void write_resize(const NamedLayer& layer, NodeWriter& writer);
-void write_cast(const NamedLayer& layer, NodeWriter& writer);
-void write_expand(const NamedLayer& layer, NodeWriter& writer);
-void write_tile(const NamedLayer& layer, NodeWriter& writer);
-void write_depth_to_space(const NamedLayer& layer, NodeWriter& writer);
-void write_space_to_depth(const NamedLayer& layer, NodeWriter& writer);
+void write_concat(const NodeWriter::Layer& layer, NodeWriter& writer);
+void write_split(const NodeWriter::Layer& layer, NodeWriter& writer);
+void write_slice(const NodeWriter::Layer& layer, NodeWriter& writer);
+void write_pad(const NodeWriter::Layer& layer, NodeWriter& writer);
+void write_transpose(const NodeWriter::Layer& layer, NodeWriter& writer);
+void write_view(const NodeWriter::Layer& layer, NodeWriter& writer);
+void write_gather(const NodeWriter::Layer& layer, NodeWriter& writer);
+void write_resize(const NodeWriter::Layer& layer, NodeWriter& writer);
+void write_cast(const NodeWriter::Layer& layer, NodeWriter& writer);
+void write_expand(const NodeWriter::Layer& layer, NodeWriter& writer);
+void write_tile(const NodeWriter::Layer& layer, NodeWriter& writer);
+void write_depth_to_space(const NodeWriter::Layer& layer, NodeWriter& writer);
+void write_space_to_depth(const NodeWriter::Layer& layer, NodeWriter& writer);
 
-void write_gemm(const NamedLayer& layer, NodeWriter& writer);
-void write_attention(const NamedLayer& layer, NodeWriter& writer);
-void write_matmul_integer(const NamedLayer& layer, NodeWriter& writer);
-void write_conv_integer(const NamedLayer& layer, NodeWriter& writer);
-void write_quantize(const NamedLayer& layer, NodeWriter& writer);
-void write_recurrent(const NamedLayer& layer, NodeWriter& writer);
+void write_gemm(const NodeWriter::Layer& layer, NodeWriter& writer);
+void write_attention(const NodeWriter::Layer& layer, NodeWriter& writer);
+void write_matmul_integer(const NodeWriter::Layer& layer, NodeWriter& writer);
+void write_conv_integer(const NodeWriter::Layer& layer, NodeWriter& writer);
+void write_quantize(const NodeWriter::Layer& layer, NodeWriter& writer);
+void write_recurrent(const NodeWriter::Layer& layer, NodeWriter& writer);
 
 /// Applies an `eltwise` function to a value of a type, and gives the result a name.
 void write_function(const std::string& fn,
@@ -145,6 +145,6 @@ void write_binary_function(const std::string& fn,
                            const std::string& result,
                            NodeWriter& writer);
 /// Returns the name of a layer's operand. Empty: it is left out.
-[[nodiscard]] std::string operand(const NamedLayer& layer, std::size_t index);
+[[nodiscard]] std::string operand(const NodeWriter::Layer& layer, std::size_t index);
 
 }  // namespace plumb::onnxruntime

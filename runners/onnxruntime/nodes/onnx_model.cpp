@@ -85,8 +85,8 @@ std::size_t own_operands(const model::LayerSpec& spec) {
   return count;
 }
 
-void write_operator(NamedLayer layer, NodeWriter& writer) {
-  if (layer.spec.math == model::MathClass::kTf32) {
+void write_operator(NodeWriter::Layer layer, NodeWriter& writer) {
+  if (layer.spec.math == model::LayerSpec::MathClass::kTf32) {
     throw Error(Error::Kind::kUser, "no kernel of ONNX Runtime on a CPU multiplies in TF32");
   }
   layer.inputs.resize(own_operands(layer.spec));
@@ -102,9 +102,9 @@ void write_operator(NamedLayer layer, NodeWriter& writer) {
 
 /// Writes the nodes of a layer, fused steps included. Throws Error{kUser} where ONNX has no such
 /// operator.
-void write_nodes(const NamedLayer& layer, NodeWriter& writer) {
+void write_nodes(const NodeWriter::Layer& layer, NodeWriter& writer) {
   const model::LayerSpec& spec = layer.spec;
-  NamedLayer own = layer;
+  NodeWriter::Layer own = layer;
   if (!spec.epilogue.empty()) {
     own.outputs.front() += "_0";
   }
@@ -128,7 +128,7 @@ void write_nodes(const NamedLayer& layer, NodeWriter& writer) {
 
 constexpr std::int64_t kLargestModel = std::numeric_limits<std::int32_t>::max() - (1 << 20);
 
-bool is_input(const NamedValue& value) {
+bool is_input(const OnnxModel::Value& value) {
   return !value.name.empty() && !value.type.constant;
 }
 
@@ -161,7 +161,7 @@ class GraphWriter {
 
  private:
   void write_layer_nodes(const model::Layer& layer) {
-    NamedLayer named{layer.spec, {}, {}};
+    NodeWriter::Layer named{layer.spec, {}, {}};
     for (std::size_t i = 0; i < layer.spec.inputs.size(); ++i) {
       named.inputs.push_back(layer.spec.has_input(i) ? name_of(layer.inputs.at(i).value())
                                                      : std::string());
@@ -245,7 +245,7 @@ bool has_same_weights(const OnnxModel& one, const OnnxModel& other) {
                     one.operands.end(),
                     other.operands.begin(),
                     other.operands.end(),
-                    [](const NamedValue& left, const NamedValue& right) {
+                    [](const OnnxModel::Value& left, const OnnxModel::Value& right) {
                       return left.name == right.name && left.type.constant == right.type.constant &&
                              (!left.type.constant || left.type.dims == right.type.dims);
                     });
@@ -305,7 +305,7 @@ std::optional<std::string> join_shapes(std::span<const OnnxModel> models) {
 
 Bytes OnnxModel::weight_bytes() const {
   Bytes sum;
-  for (const NamedValue& operand : operands) {
+  for (const OnnxModel::Value& operand : operands) {
     if (operand.type.constant) {
       sum += model::byte_size(operand.type);
     }
@@ -339,7 +339,7 @@ std::string OnnxModel::with_weights(std::span<const model::Tensor> values) const
 
 std::string OnnxModel::with_weights_as_inputs() const {
   onnx::ModelProto inputs;
-  for (const NamedValue& operand : operands) {
+  for (const OnnxModel::Value& operand : operands) {
     if (operand.type.constant && !operand.name.empty()) {
       describe(*inputs.mutable_graph()->add_input(), operand.name, operand.type);
     }
@@ -353,9 +353,9 @@ OnnxModel write_layer(const model::LayerSpec& spec) {
   OnnxModel model;
   NodeWriter writer;
   writer.begin(spec.op);
-  NamedLayer layer{spec, {}, {}};
+  NodeWriter::Layer layer{spec, {}, {}};
   for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
-    NamedValue value;
+    OnnxModel::Value value;
     if (spec.has_input(i)) {
       value = {fmt::format("x{}", i), *spec.inputs[i]};
     }

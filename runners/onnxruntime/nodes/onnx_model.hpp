@@ -14,17 +14,17 @@
 
 namespace plumb::onnxruntime {
 
-/// Operand or output of a model by its name. An empty name: an optional operand left out.
-struct NamedValue {
-  std::string name;
-  model::TensorType type;  ///< `constant`: a weight
-};
-
 /// ONNX model whose weights are not in it yet.
 struct OnnxModel {
-  std::string bytes;                 ///< without the weights
-  std::vector<NamedValue> operands;  ///< weights and inputs, in the order of bind()
-  std::vector<NamedValue> outputs;
+  /// Operand or output of a model by its name. An empty name: an optional operand left out.
+  struct Value {
+    std::string name;
+    model::TensorType type;  ///< `constant`: a weight
+  };
+
+  std::string bytes;            ///< without the weights
+  std::vector<Value> operands;  ///< weights and inputs, in the order of bind()
+  std::vector<Value> outputs;
 
   /// Returns the sizes of its weights together.
   [[nodiscard]] Bytes weight_bytes() const;

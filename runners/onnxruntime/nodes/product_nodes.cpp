@@ -14,7 +14,9 @@ constexpr std::size_t kMatmulPoints = 2;  // position of the first zero point
 constexpr std::size_t kConvPoints = 3;
 
 /// Puts a layer's outputs where ONNX has them. `letters` says which of `all` there are.
-Names placed_outputs(const NamedLayer& layer, std::string_view letters, std::string_view all) {
+Names placed_outputs(const NodeWriter::Layer& layer,
+                     std::string_view letters,
+                     std::string_view all) {
   Names outputs(all.size());
   for (std::size_t i = 0; i < letters.size(); ++i) {
     outputs[all.find(letters[i])] = layer.outputs[i];
@@ -31,7 +33,7 @@ struct Quantisers {
 };
 
 /// Returns a zero point, or zeros of a type and of the extents of a scale where it is left out.
-std::string zero_point(const NamedLayer& layer,
+std::string zero_point(const NodeWriter::Layer& layer,
                        std::size_t index,
                        model::DataType type,
                        std::size_t scale,
@@ -42,7 +44,7 @@ std::string zero_point(const NamedLayer& layer,
 
 /// Writes an 8-bit product as MatMulInteger or ConvInteger where it has no scales, and as
 /// QLinearMatMul or QLinearConv where it has all. ONNX has no operator for what lies between.
-void write_integer_product(const NamedLayer& layer,
+void write_integer_product(const NodeWriter::Layer& layer,
                            const Quantisers& at,
                            const std::array<std::string_view, 2>& ops,
                            const std::string& bias,
@@ -82,7 +84,7 @@ void write_integer_product(const NamedLayer& layer,
 
 }  // namespace
 
-void write_gemm(const NamedLayer& layer, NodeWriter& writer) {
+void write_gemm(const NodeWriter::Layer& layer, NodeWriter& writer) {
   writer.add("Gemm",
              {layer.inputs[0], layer.inputs[1], operand(layer, 2)},
              layer.outputs,
@@ -92,7 +94,7 @@ void write_gemm(const NamedLayer& layer, NodeWriter& writer) {
               {"transB", layer.spec.integer("trans_b")}});
 }
 
-void write_attention(const NamedLayer& layer, NodeWriter& writer) {
+void write_attention(const NodeWriter::Layer& layer, NodeWriter& writer) {
   const model::LayerSpec& spec = layer.spec;
   if (spec.real("softcap") != 0.0 && spec.has_input(3)) {
     throw Error(
@@ -118,11 +120,11 @@ void write_attention(const NamedLayer& layer, NodeWriter& writer) {
   writer.add("Attention", inputs, placed_outputs(layer, spec.text("outputs"), "ykv"), attributes);
 }
 
-void write_matmul_integer(const NamedLayer& layer, NodeWriter& writer) {
+void write_matmul_integer(const NodeWriter::Layer& layer, NodeWriter& writer) {
   write_integer_product(layer, {kMatmulPoints}, {"MatMulInteger", "QLinearMatMul"}, "", {}, writer);
 }
 
-void write_conv_integer(const NamedLayer& layer, NodeWriter& writer) {
+void write_conv_integer(const NodeWriter::Layer& layer, NodeWriter& writer) {
   write_integer_product(layer,
                         {kConvPoints},
                         {"ConvInteger", "QLinearConv"},
@@ -134,7 +136,7 @@ void write_conv_integer(const NamedLayer& layer, NodeWriter& writer) {
                         writer);
 }
 
-void write_quantize(const NamedLayer& layer, NodeWriter& writer) {
+void write_quantize(const NodeWriter::Layer& layer, NodeWriter& writer) {
   const bool to_integers = layer.spec.op == "quantize";
   std::string point = operand(layer, 2);
   if (point.empty() && to_integers) {  // it says the type of the result
@@ -150,7 +152,7 @@ void write_quantize(const NamedLayer& layer, NodeWriter& writer) {
              attributes);
 }
 
-void write_recurrent(const NamedLayer& layer, NodeWriter& writer) {
+void write_recurrent(const NodeWriter::Layer& layer, NodeWriter& writer) {
   const model::LayerSpec& spec = layer.spec;
   const std::string& direction = spec.text("direction");
   NodeAttributes attributes{{"direction", direction},
@@ -211,14 +213,14 @@ std::string pool_operator(std::string_view op) {
 
 }  // namespace
 
-void write_conv(const NamedLayer& layer, NodeWriter& writer) {
+void write_conv(const NodeWriter::Layer& layer, NodeWriter& writer) {
   writer.add("Conv",
              {layer.inputs[0], layer.inputs[1], operand(layer, 2)},
              layer.outputs,
              window_attributes(layer.spec));
 }
 
-void write_conv_transpose(const NamedLayer& layer, NodeWriter& writer) {
+void write_conv_transpose(const NodeWriter::Layer& layer, NodeWriter& writer) {
   NodeAttributes attributes = window_attributes(layer.spec);
   attributes.emplace_back("output_padding", layer.spec.integers("output_padding"));
   writer.add("ConvTranspose",
@@ -227,7 +229,7 @@ void write_conv_transpose(const NamedLayer& layer, NodeWriter& writer) {
              attributes);
 }
 
-void write_pool(const NamedLayer& layer, NodeWriter& writer) {
+void write_pool(const NodeWriter::Layer& layer, NodeWriter& writer) {
   const model::LayerSpec& spec = layer.spec;
   const std::string op = pool_operator(spec.op);
   NodeAttributes attributes;
@@ -252,7 +254,7 @@ void write_pool(const NamedLayer& layer, NodeWriter& writer) {
   writer.add(op, {layer.inputs[0]}, layer.outputs, attributes);
 }
 
-void write_normalization(const NamedLayer& layer, NodeWriter& writer) {
+void write_normalization(const NodeWriter::Layer& layer, NodeWriter& writer) {
   const model::LayerSpec& spec = layer.spec;
   NodeAttributes attributes;
   for (const char* const name : {"axis", "size"}) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Executions of one model in several shapes, each timed: what runners/engine/profile/model_alternation.cpp does for C++."""
+"""Executions of one model in several shapes, each timed: what runners/engine/profile/model_requests.cpp does for C++."""
 
 import dataclasses
 import time

@@ -29,7 +29,7 @@ UNTRACED_BUDGET, MOST_UNTRACED = 1.0, 101  # seconds and executions without the 
 
 
 def run_worker(name, make_backend):
-    """Runs a worker. `make_backend` takes the fields of WorkerSetup and loads the framework. Returns the exit status."""
+    """Runs a worker. `make_backend` takes the fields of a setup and loads the framework. Returns the exit status."""
     channel = channel_from_environment()
     try:
         if channel is None:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdlib>
 
-#include "runners/cuda/exec/index_space.hpp"
-#include "runners/cuda/layer_variants.hpp"
-#include "runners/cuda/model_plan.hpp"
+#include "runners/cuda/cuda_backend.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
+#include "runners/cuda/model_program.hpp"
 #include "tests/golden/plans/model_planner.hpp"
 #include "tests/golden/plans/plan_lines.hpp"
 
@@ -35,15 +35,15 @@ class LayerBackend final : public worker::Backend {
     }
     return variants;
   }
-  [[nodiscard]] worker::Prepared prepare(const model::LayerKey& /*key*/,
-                                         const std::string& /*variant*/) override {
+  [[nodiscard]] worker::Backend::Prepared prepare(const model::LayerKey& /*key*/,
+                                                  const std::string& /*variant*/) override {
     return {nullptr, {results::Outcome::Kind::kUnsupported, "whole models only"}};
   }
 
   [[nodiscard]] std::vector<cuda::VariantBuilder> builders(const model::LayerSpec& spec) const {
     return cuda::layer_variants(spec, {cudnn_, &products_, "", kernels_});
   }
-  [[nodiscard]] cuda::LayerSource source() const {
+  [[nodiscard]] cuda::ModelProgram::Source source() const {
     return {[this](const model::LayerSpec& spec) { return builders(spec); },
             cuda::kernel_step(kernels_)};
   }
@@ -52,10 +52,10 @@ class LayerBackend final : public worker::Backend {
   cuda::Driver driver_;
   cuda::Device device_{driver_};
   cuda::CudnnLibrary library_{{"libcudnn.so.9"}};
-  cuda::DeviceContext context_{device_};
-  mutable cuda::CudnnHandle cudnn_{library_};
+  cuda::Device::Context context_{device_};
+  mutable cuda::CudnnLibrary::Handle cudnn_{library_};
   cuda::CublasLibrary cublas_;
-  cuda::CublasHandle products_{cublas_};
+  cuda::CublasLibrary::Handle products_{cublas_};
   mutable cuda::KernelLibrary kernels_{context_};
 };
 

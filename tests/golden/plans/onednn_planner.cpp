@@ -5,7 +5,6 @@
 
 #include "runners/onednn/exec/machine.hpp"
 #include "runners/onednn/exec/model_planner.hpp"
-#include "runners/onednn/exec/openmp_threads.hpp"
 #include "runners/onednn/onednn_backend.hpp"
 #include "tests/golden/plans/model_planner.hpp"
 #include "tests/golden/plans/plan_lines.hpp"

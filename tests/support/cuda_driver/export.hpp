@@ -2,7 +2,6 @@
 #pragma once
 
 #include "runners/cuda/driver/driver_abi.hpp"
-#include "runners/cuda/driver/graph_abi.hpp"
 #include "tests/support/cuda_driver/machine.hpp"
 
 namespace plumb::stand_in {

@@ -13,8 +13,8 @@ namespace {
 constexpr const char* kName = "Plumbline test double (no GPU)";
 constexpr std::size_t kUuidOfDevice = 11;  // its byte that tells the doubles of a process apart
 
-int attribute_of(abi::DeviceAttribute name) {
-  using Attribute = abi::DeviceAttribute;
+int attribute_of(abi::DriverCalls::DeviceAttribute name) {
+  using Attribute = abi::DriverCalls::DeviceAttribute;
   switch (name) {
     case Attribute::kClockRate:
     case Attribute::kMemoryClockRate:
@@ -103,12 +103,14 @@ PLUMB_EXPORT int cuDeviceGetUuid_v2(abi::Uuid* uuid, abi::Device device) {
   return call.status();
 }
 
-PLUMB_EXPORT int cuDeviceGetAttribute(int* value, abi::DeviceAttribute name, abi::Device device) {
+PLUMB_EXPORT int cuDeviceGetAttribute(int* value,
+                                      abi::DriverCalls::DeviceAttribute name,
+                                      abi::Device device) {
   const Call call("cuDeviceGetAttribute", false);
   if (const int status = status_of(device); status != kSuccess) {
     return status;
   }
-  *value = name == abi::DeviceAttribute::kPciBus ? device : attribute_of(name);
+  *value = name == abi::DriverCalls::DeviceAttribute::kPciBus ? device : attribute_of(name);
   return call.status();
 }
 

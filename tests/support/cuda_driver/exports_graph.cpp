@@ -26,36 +26,36 @@ Executable* executable_of(Machine& device, void* handle) {
   return at->second.get();
 }
 
-abi::NodeType type_of(const Operation& operation) {
+abi::DriverCalls::Graphs::NodeType type_of(const Operation& operation) {
   if (operation.event != nullptr) {
-    return static_cast<abi::NodeType>(7);  // CU_GRAPH_NODE_TYPE_EVENT_RECORD
+    return static_cast<abi::DriverCalls::Graphs::NodeType>(7);  // CU_GRAPH_NODE_TYPE_EVENT_RECORD
   }
   switch (operation.kind) {
     case WorkKind::kKernel:
-      return abi::NodeType::kKernel;
+      return abi::DriverCalls::Graphs::NodeType::kKernel;
     case WorkKind::kCopy:
-      return abi::NodeType::kCopy;
+      return abi::DriverCalls::Graphs::NodeType::kCopy;
     case WorkKind::kSet:
-      return abi::NodeType::kSet;
+      return abi::DriverCalls::Graphs::NodeType::kSet;
     default:
-      return abi::NodeType::kEmpty;
+      return abi::DriverCalls::Graphs::NodeType::kEmpty;
   }
 }
 
 /// Compares two graphs as cuGraphExecUpdate() says. Nodes are paired by their order.
-abi::GraphUpdateResult compared(const Program& before, const Program& now) {
+abi::DriverCalls::Graphs::UpdateResult compared(const Program& before, const Program& now) {
   if (before.nodes.size() != now.nodes.size()) {
-    return abi::GraphUpdateResult::kTopologyChanged;
+    return abi::DriverCalls::Graphs::UpdateResult::kTopologyChanged;
   }
   for (std::size_t i = 0; i < now.nodes.size(); ++i) {
     if (before.nodes[i].before != now.nodes[i].before) {
-      return abi::GraphUpdateResult::kTopologyChanged;
+      return abi::DriverCalls::Graphs::UpdateResult::kTopologyChanged;
     }
     if (before.nodes[i].operation.kind != now.nodes[i].operation.kind) {
-      return abi::GraphUpdateResult::kNodeTypeChanged;
+      return abi::DriverCalls::Graphs::UpdateResult::kNodeTypeChanged;
     }
   }
-  return abi::GraphUpdateResult::kUpdated;
+  return abi::DriverCalls::Graphs::UpdateResult::kUpdated;
 }
 
 }  // namespace
@@ -135,14 +135,15 @@ PLUMB_EXPORT int cuGraphGetEdges_v2(
   return kSuccess;
 }
 
-PLUMB_EXPORT int cuGraphNodeGetType(void* node, abi::NodeType* type) {
+PLUMB_EXPORT int cuGraphNodeGetType(void* node, abi::DriverCalls::Graphs::NodeType* type) {
   PLUMB_CALL("cuGraphNodeGetType");
   static_cast<void>(device);
   *type = type_of(static_cast<const Node*>(node)->operation);
   return kSuccess;
 }
 
-PLUMB_EXPORT int cuGraphKernelNodeGetParams_v2(void* node, abi::KernelNode* params) {
+PLUMB_EXPORT int cuGraphKernelNodeGetParams_v2(void* node,
+                                               abi::DriverCalls::Graphs::KernelNode* params) {
   PLUMB_CALL("cuGraphKernelNodeGetParams_v2");
   const Operation& operation = static_cast<const Node*>(node)->operation;
   if (operation.launch == nullptr) {
@@ -163,19 +164,21 @@ PLUMB_EXPORT int cuGraphChildGraphNodeGetGraph(void* /*node*/, void** graph) {
   return kInvalidValue;  // no node of the stand-in holds a graph
 }
 
-PLUMB_EXPORT int cuGraphExecUpdate_v2(void* executable, void* graph, abi::GraphUpdate* update) {
+PLUMB_EXPORT int cuGraphExecUpdate_v2(void* executable,
+                                      void* graph,
+                                      abi::DriverCalls::Graphs::Update* update) {
   PLUMB_CALL("cuGraphExecUpdate_v2");
   Executable* const target = executable_of(device, executable);
   const Graph* const source = graph_of(device, graph);
   *update = {};
   if (target == nullptr || source == nullptr) {
-    update->result = static_cast<int>(abi::GraphUpdateResult::kError);
+    update->result = static_cast<int>(abi::DriverCalls::Graphs::UpdateResult::kError);
     return kInvalidValue;
   }
   const std::shared_ptr<const Program> program = Machine::program_of(*source);
-  const abi::GraphUpdateResult result = compared(*target->program, *program);
+  const abi::DriverCalls::Graphs::UpdateResult result = compared(*target->program, *program);
   update->result = static_cast<int>(result);
-  if (result != abi::GraphUpdateResult::kUpdated) {
+  if (result != abi::DriverCalls::Graphs::UpdateResult::kUpdated) {
     return kGraphUpdateFailed;
   }
   target->program = program;

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <memory>
 
-#include "runners/cuda/blas/blas_abi.hpp"
+#include "runners/cuda/driver/cublas_abi.hpp"
 #include "tests/support/cuda_libraries/library_memory.hpp"
 #include "tests/support/cuda_libraries/product.hpp"
 
@@ -28,7 +28,7 @@ struct Handle {
   std::size_t workspace_bytes = 0;
 };
 
-MatrixData stored(abi::LtType type,
+MatrixData stored(abi::BlasCalls::Lt::Type type,
                   bool transposed,
                   std::int64_t rows,
                   std::int64_t columns,
@@ -38,10 +38,10 @@ MatrixData stored(abi::LtType type,
   return {type, transposed ? columns : rows, transposed ? rows : columns, leading, batch, stride};
 }
 
-abi::LtType scale_type(abi::LtCompute compute) {
-  return compute == abi::LtCompute::kF64   ? abi::LtType::kF64
-         : compute == abi::LtCompute::kS32 ? abi::LtType::kS32
-                                           : abi::LtType::kF32;
+abi::BlasCalls::Lt::Type scale_type(abi::BlasCalls::Lt::Compute compute) {
+  return compute == abi::BlasCalls::Lt::Compute::kF64   ? abi::BlasCalls::Lt::Type::kF64
+         : compute == abi::BlasCalls::Lt::Compute::kS32 ? abi::BlasCalls::Lt::Type::kS32
+                                                        : abi::BlasCalls::Lt::Type::kF32;
 }
 
 int start(Handle& handle, const Product& product) {
@@ -76,7 +76,7 @@ int start(Handle& handle, const Product& product) {
 
 template <typename Number>
 int start_gemv(Handle& handle,
-               abi::LtType type,
+               abi::BlasCalls::Lt::Type type,
                bool transposed,
                int rows,
                int columns,
@@ -144,31 +144,31 @@ PLUMB_EXPORT int cublasSetWorkspace_v2(void* handle, void* workspace, std::size_
   return 0;
 }
 PLUMB_EXPORT int cublasGemmStridedBatchedEx(void* handle,
-                                            blas::LtOperation a_operation,
-                                            blas::LtOperation b_operation,
+                                            blas::BlasCalls::Lt::Operation a_operation,
+                                            blas::BlasCalls::Lt::Operation b_operation,
                                             int m,
                                             int n,
                                             int k,
                                             const void* alpha,
                                             const void* a,
-                                            blas::LtType a_type,
+                                            blas::BlasCalls::Lt::Type a_type,
                                             int a_leading,
                                             long long a_stride,
                                             const void* b,
-                                            blas::LtType b_type,
+                                            blas::BlasCalls::Lt::Type b_type,
                                             int b_leading,
                                             long long b_stride,
                                             const void* beta,
                                             void* c,
-                                            blas::LtType c_type,
+                                            blas::BlasCalls::Lt::Type c_type,
                                             int c_leading,
                                             long long c_stride,
                                             int batch,
-                                            blas::LtCompute compute,
+                                            blas::BlasCalls::Lt::Compute compute,
                                             int /*algorithm*/) {
   Product product;
-  product.transpose_a = a_operation != blas::LtOperation::kNone;
-  product.transpose_b = b_operation != blas::LtOperation::kNone;
+  product.transpose_a = a_operation != blas::BlasCalls::Lt::Operation::kNone;
+  product.transpose_b = b_operation != blas::BlasCalls::Lt::Operation::kNone;
   product.a = stored(a_type, product.transpose_a, m, k, a_leading, batch, a_stride);
   product.b = stored(b_type, product.transpose_b, k, n, b_leading, batch, b_stride);
   product.c = product.d = stored(c_type, false, m, n, c_leading, batch, c_stride);
@@ -181,23 +181,23 @@ PLUMB_EXPORT int cublasGemmStridedBatchedEx(void* handle,
   return start(*static_cast<Handle*>(handle), product);
 }
 PLUMB_EXPORT int cublasGemmEx(void* handle,
-                              blas::LtOperation a_operation,
-                              blas::LtOperation b_operation,
+                              blas::BlasCalls::Lt::Operation a_operation,
+                              blas::BlasCalls::Lt::Operation b_operation,
                               int m,
                               int n,
                               int k,
                               const void* alpha,
                               const void* a,
-                              blas::LtType a_type,
+                              blas::BlasCalls::Lt::Type a_type,
                               int a_leading,
                               const void* b,
-                              blas::LtType b_type,
+                              blas::BlasCalls::Lt::Type b_type,
                               int b_leading,
                               const void* beta,
                               void* c,
-                              blas::LtType c_type,
+                              blas::BlasCalls::Lt::Type c_type,
                               int c_leading,
-                              blas::LtCompute compute,
+                              blas::BlasCalls::Lt::Compute compute,
                               int algorithm) {
   return cublasGemmStridedBatchedEx(handle,
                                     a_operation,
@@ -224,7 +224,7 @@ PLUMB_EXPORT int cublasGemmEx(void* handle,
                                     algorithm);
 }
 PLUMB_EXPORT int cublasSgemv_v2(void* handle,
-                                blas::LtOperation operation,
+                                blas::BlasCalls::Lt::Operation operation,
                                 int rows,
                                 int columns,
                                 const float* alpha,
@@ -236,8 +236,8 @@ PLUMB_EXPORT int cublasSgemv_v2(void* handle,
                                 float* y,
                                 int y_step) {
   return start_gemv(*static_cast<Handle*>(handle),
-                    blas::LtType::kF32,
-                    operation != blas::LtOperation::kNone,
+                    blas::BlasCalls::Lt::Type::kF32,
+                    operation != blas::BlasCalls::Lt::Operation::kNone,
                     rows,
                     columns,
                     *alpha,
@@ -250,7 +250,7 @@ PLUMB_EXPORT int cublasSgemv_v2(void* handle,
                     y_step);
 }
 PLUMB_EXPORT int cublasDgemv_v2(void* handle,
-                                blas::LtOperation operation,
+                                blas::BlasCalls::Lt::Operation operation,
                                 int rows,
                                 int columns,
                                 const double* alpha,
@@ -262,8 +262,8 @@ PLUMB_EXPORT int cublasDgemv_v2(void* handle,
                                 double* y,
                                 int y_step) {
   return start_gemv(*static_cast<Handle*>(handle),
-                    blas::LtType::kF64,
-                    operation != blas::LtOperation::kNone,
+                    blas::BlasCalls::Lt::Type::kF64,
+                    operation != blas::BlasCalls::Lt::Operation::kNone,
                     rows,
                     columns,
                     *alpha,

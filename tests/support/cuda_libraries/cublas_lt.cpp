@@ -27,11 +27,11 @@ struct Matrix {
 };
 
 struct Operation {
-  abi::LtCompute compute;
-  abi::LtType scale;
+  abi::BlasCalls::Lt::Compute compute;
+  abi::BlasCalls::Lt::Type scale;
   bool transpose_a = false;
   bool transpose_b = false;
-  abi::LtEpilogue epilogue = abi::LtEpilogue::kDefault;
+  abi::BlasCalls::Lt::Epilogue epilogue = abi::BlasCalls::Lt::Epilogue::kDefault;
   void* bias = nullptr;
   const void* aux = nullptr;
   std::int64_t aux_leading = 0;
@@ -55,7 +55,7 @@ bool is_aligned(const void* operand) {
   return std::bit_cast<std::uint64_t>(operand) % kAlignment == 0;
 }
 
-double scale_of(const void* factor, abi::LtType type) {
+double scale_of(const void* factor, abi::BlasCalls::Lt::Type type) {
   return read_numbers(factor, type, 1).front();
 }
 
@@ -79,19 +79,19 @@ Product product_of(const Operation& operation,
   return product;
 }
 
-std::uint64_t flags_of(abi::LtType type) {
+std::uint64_t flags_of(abi::BlasCalls::Lt::Type type) {
   switch (type) {
-    case abi::LtType::kF16:
+    case abi::BlasCalls::Lt::Type::kF16:
       return abi::kLtHmma | abi::kLtAccumulatorF32 | abi::kLtInputF16;
-    case abi::LtType::kBf16:
+    case abi::BlasCalls::Lt::Type::kBf16:
       return abi::kLtHmma | abi::kLtAccumulatorF32 | abi::kLtInputBf16;
-    case abi::LtType::kF64:
+    case abi::BlasCalls::Lt::Type::kF64:
       return abi::kLtDmma | abi::kLtAccumulatorF64 | abi::kLtInputF64;
-    case abi::LtType::kS8:
+    case abi::BlasCalls::Lt::Type::kS8:
       return abi::kLtImma | abi::kLtAccumulatorS32 | abi::kLtInputS8;
-    case abi::LtType::kF8E4M3:
+    case abi::BlasCalls::Lt::Type::kF8E4M3:
       return abi::kLtHmma | abi::kLtAccumulatorF32 | abi::kLtInputF8E4M3;
-    case abi::LtType::kF8E5M2:
+    case abi::BlasCalls::Lt::Type::kF8E5M2:
       return abi::kLtHmma | abi::kLtAccumulatorF32 | abi::kLtInputF8E5M2;
     default:
       return abi::kLtFma | abi::kLtAccumulatorF32 | abi::kLtInputF32;
@@ -131,7 +131,9 @@ PLUMB_EXPORT int cublasLtDestroy(void* handle) {
   delete static_cast<int*>(handle);
   return 0;
 }
-PLUMB_EXPORT int cublasLtMatmulDescCreate(void** made, lt::LtCompute compute, lt::LtType scale) {
+PLUMB_EXPORT int cublasLtMatmulDescCreate(void** made,
+                                          lt::BlasCalls::Lt::Compute compute,
+                                          lt::BlasCalls::Lt::Type scale) {
   *made = new Operation{compute, scale};
   return 0;
 }
@@ -140,39 +142,42 @@ PLUMB_EXPORT int cublasLtMatmulDescDestroy(void* made) {
   return 0;
 }
 PLUMB_EXPORT int cublasLtMatmulDescSetAttribute(void* made,
-                                                lt::LtProductAttribute name,
+                                                lt::BlasCalls::Lt::ProductAttribute name,
                                                 const void* value,
                                                 std::size_t size) {
   Operation& one = *static_cast<Operation*>(made);
   int number = 0;
   switch (name) {
-    case lt::LtProductAttribute::kTransposeA:
+    case lt::BlasCalls::Lt::ProductAttribute::kTransposeA:
       if (const int status = set(number, value, size); status != 0) {
         return status;
       }
       one.transpose_a = number != 0;
       return 0;
-    case lt::LtProductAttribute::kTransposeB:
+    case lt::BlasCalls::Lt::ProductAttribute::kTransposeB:
       if (const int status = set(number, value, size); status != 0) {
         return status;
       }
       one.transpose_b = number != 0;
       return 0;
-    case lt::LtProductAttribute::kEpilogue:
+    case lt::BlasCalls::Lt::ProductAttribute::kEpilogue:
       return set(one.epilogue, value, size);
-    case lt::LtProductAttribute::kBiasPointer:
+    case lt::BlasCalls::Lt::ProductAttribute::kBiasPointer:
       return set(one.bias, value, size);
-    case lt::LtProductAttribute::kAuxPointer:
+    case lt::BlasCalls::Lt::ProductAttribute::kAuxPointer:
       return set(one.aux, value, size);
-    case lt::LtProductAttribute::kAuxLeading:
+    case lt::BlasCalls::Lt::ProductAttribute::kAuxLeading:
       return set(one.aux_leading, value, size);
-    case lt::LtProductAttribute::kFastAccumulation:
+    case lt::BlasCalls::Lt::ProductAttribute::kFastAccumulation:
       return size == 1 ? 0 : kInvalidValue;
   }
   return kInvalidValue;
 }
-PLUMB_EXPORT int cublasLtMatrixLayoutCreate(
-    void** made, lt::LtType type, std::uint64_t rows, std::uint64_t columns, std::int64_t leading) {
+PLUMB_EXPORT int cublasLtMatrixLayoutCreate(void** made,
+                                            lt::BlasCalls::Lt::Type type,
+                                            std::uint64_t rows,
+                                            std::uint64_t columns,
+                                            std::int64_t leading) {
   *made = new Matrix{
       {type, static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns), leading, 1, 0}};
   return 0;
@@ -182,11 +187,11 @@ PLUMB_EXPORT int cublasLtMatrixLayoutDestroy(void* made) {
   return 0;
 }
 PLUMB_EXPORT int cublasLtMatrixLayoutSetAttribute(void* made,
-                                                  lt::LtMatrixAttribute name,
+                                                  lt::BlasCalls::Lt::MatrixAttribute name,
                                                   const void* value,
                                                   std::size_t size) {
   MatrixData& data = static_cast<Matrix*>(made)->data;
-  if (name == lt::LtMatrixAttribute::kBatchStride) {
+  if (name == lt::BlasCalls::Lt::MatrixAttribute::kBatchStride) {
     return set(data.stride, value, size);
   }
   std::int32_t count = 0;
@@ -202,10 +207,11 @@ PLUMB_EXPORT int cublasLtMatmulPreferenceDestroy(void* made) {
   delete static_cast<Preference*>(made);
   return 0;
 }
-PLUMB_EXPORT int cublasLtMatmulPreferenceSetAttribute(void* made,
-                                                      lt::LtPreferenceAttribute /*name*/,
-                                                      const void* value,
-                                                      std::size_t size) {
+PLUMB_EXPORT int cublasLtMatmulPreferenceSetAttribute(
+    void* made,
+    lt::BlasCalls::Lt::PreferenceAttribute /*name*/,
+    const void* value,
+    std::size_t size) {
   return set(static_cast<Preference*>(made)->workspace, value, size);
 }
 PLUMB_EXPORT int cublasLtMatmulAlgoGetHeuristic(void* /*handle*/,
@@ -216,7 +222,7 @@ PLUMB_EXPORT int cublasLtMatmulAlgoGetHeuristic(void* /*handle*/,
                                                 void* d,
                                                 void* preference,
                                                 int wanted,
-                                                lt::LtChoice* choices,
+                                                lt::BlasCalls::Lt::Choice* choices,
                                                 int* count) {
   *count = 0;
   const Product product = product_of(*static_cast<Operation*>(operation),
@@ -231,7 +237,7 @@ PLUMB_EXPORT int cublasLtMatmulAlgoGetHeuristic(void* /*handle*/,
   for (std::uint64_t number = 0; number < 2 && *count < wanted; ++number) {
     const std::size_t workspace = number == 0 ? kWorkspace : 0;
     if (workspace <= room) {
-      lt::LtChoice& choice = choices[(*count)++];
+      lt::BlasCalls::Lt::Choice& choice = choices[(*count)++];
       choice = {};
       choice.algorithm.data = {number, flags_of(product.a.type), workspace};
       choice.workspace = workspace;
@@ -240,17 +246,17 @@ PLUMB_EXPORT int cublasLtMatmulAlgoGetHeuristic(void* /*handle*/,
   }
   return 0;
 }
-PLUMB_EXPORT int cublasLtMatmulAlgoConfigGetAttribute(const lt::LtAlgorithm* algorithm,
-                                                      lt::LtSetting name,
+PLUMB_EXPORT int cublasLtMatmulAlgoConfigGetAttribute(const lt::BlasCalls::Lt::Algorithm* algorithm,
+                                                      lt::BlasCalls::Lt::Setting name,
                                                       void* value,
                                                       std::size_t size,
                                                       std::size_t* written) {
-  const std::uint64_t number = name == lt::LtSetting::kId ? algorithm->data[0] : 0;
+  const std::uint64_t number = name == lt::BlasCalls::Lt::Setting::kId ? algorithm->data[0] : 0;
   std::memcpy(value, &number, size);
   *written = size;
   return 0;
 }
-PLUMB_EXPORT int cublasLtMatmulAlgoCapGetAttribute(const lt::LtAlgorithm* algorithm,
+PLUMB_EXPORT int cublasLtMatmulAlgoCapGetAttribute(const lt::BlasCalls::Lt::Algorithm* algorithm,
                                                    int name,
                                                    void* value,
                                                    std::size_t size,
@@ -274,7 +280,7 @@ PLUMB_EXPORT int cublasLtMatmul(void* /*handle*/,
                                 void* c,
                                 void* d_address,
                                 void* d,
-                                const lt::LtAlgorithm* algorithm,
+                                const lt::BlasCalls::Lt::Algorithm* algorithm,
                                 void* workspace,
                                 std::size_t workspace_bytes,
                                 void* stream) {

@@ -16,19 +16,19 @@ namespace {
 using Attribute = cuda::abi::CudnnCalls::Attribute;
 using DescriptorType = cuda::abi::CudnnCalls::DescriptorType;
 
-model::DataType data_type(cuda::abi::Type type) {
+model::DataType data_type(cuda::abi::CudnnCalls::Type type) {
   switch (type) {
-    case cuda::abi::Type::kHalf:
+    case cuda::abi::CudnnCalls::Type::kHalf:
       return model::DataType::kF16;
-    case cuda::abi::Type::kBfloat16:
+    case cuda::abi::CudnnCalls::Type::kBfloat16:
       return model::DataType::kBf16;
-    case cuda::abi::Type::kInt8:
+    case cuda::abi::CudnnCalls::Type::kInt8:
       return model::DataType::kS8;
-    case cuda::abi::Type::kInt32:
+    case cuda::abi::CudnnCalls::Type::kInt32:
       return model::DataType::kS32;
-    case cuda::abi::Type::kBoolean:
+    case cuda::abi::CudnnCalls::Type::kBoolean:
       return model::DataType::kBool;
-    case cuda::abi::Type::kFloat:
+    case cuda::abi::CudnnCalls::Type::kFloat:
       break;
   }
   return model::DataType::kF32;
@@ -58,7 +58,7 @@ class Reader {
     std::size_t operands = 0;
     std::size_t results = 0;
     for (std::size_t i = 0; i < plan_->graph.tensors.size(); ++i) {
-      cuda::GraphTensor& tensor = plan_->graph.tensors[i];
+      cuda::TensorGraph::Tensor& tensor = plan_->graph.tensors[i];
       if (tensor.is_virtual || plan_->by_value[i]) {
         continue;
       }
@@ -73,8 +73,8 @@ class Reader {
 
  private:
   void add_tensor(std::int64_t id, const DnnDescriptor& descriptor) {
-    cuda::GraphTensor& tensor = plan_->graph.tensors.emplace_back();
-    tensor.type = descriptor.number<cuda::abi::Type>(Attribute::kTensorDataType);
+    cuda::TensorGraph::Tensor& tensor = plan_->graph.tensors.emplace_back();
+    tensor.type = descriptor.number<cuda::abi::CudnnCalls::Type>(Attribute::kTensorDataType);
     tensor.dimensions = descriptor.numbers<std::int64_t>(Attribute::kTensorDimensions);
     tensor.strides = descriptor.numbers<std::int64_t>(Attribute::kTensorStrides);
     tensor.is_virtual = descriptor.has(Attribute::kTensorIsVirtual) &&
@@ -108,12 +108,12 @@ class Reader {
         break;
       case DescriptorType::kMatmulOperation:
         plan_->graph.operations.emplace_back(
-            cuda::MatmulOperation{tensor(operation, Attribute::kMatmulLeft),
-                                  tensor(operation, Attribute::kMatmulRight),
-                                  result(operation, Attribute::kMatmulOutput)});
+            cuda::TensorGraph::Matmul{tensor(operation, Attribute::kMatmulLeft),
+                                      tensor(operation, Attribute::kMatmulRight),
+                                      result(operation, Attribute::kMatmulOutput)});
         break;
       case DescriptorType::kReductionOperation:
-        plan_->graph.operations.emplace_back(cuda::ReductionOperation{
+        plan_->graph.operations.emplace_back(cuda::TensorGraph::Reduction{
             operation.part(Attribute::kReductionDescription)
                 .number<cuda::abi::CudnnCalls::Reduction>(Attribute::kReductionOperator),
             tensor(operation, Attribute::kReductionInput),
@@ -121,21 +121,21 @@ class Reader {
         break;
       case DescriptorType::kReshapeOperation:
         plan_->graph.operations.emplace_back(
-            cuda::ReshapeOperation{tensor(operation, Attribute::kReshapeInput),
-                                   result(operation, Attribute::kReshapeOutput)});
+            cuda::TensorGraph::Reshape{tensor(operation, Attribute::kReshapeInput),
+                                       result(operation, Attribute::kReshapeOutput)});
         break;
       case DescriptorType::kNormForward:
-        plan_->graph.operations.emplace_back(
-            cuda::NormOperation{operation.number<cuda::abi::NormMode>(Attribute::kNormMode),
-                                tensor(operation, Attribute::kNormInput),
-                                tensor(operation, Attribute::kNormScale),
-                                tensor(operation, Attribute::kNormBias),
-                                tensor(operation, Attribute::kNormEpsilon),
-                                result(operation, Attribute::kNormOutput)});
+        plan_->graph.operations.emplace_back(cuda::TensorGraph::Norm{
+            operation.number<cuda::abi::CudnnCalls::NormMode>(Attribute::kNormMode),
+            tensor(operation, Attribute::kNormInput),
+            tensor(operation, Attribute::kNormScale),
+            tensor(operation, Attribute::kNormBias),
+            tensor(operation, Attribute::kNormEpsilon),
+            result(operation, Attribute::kNormOutput)});
         break;
       case DescriptorType::kNormBackward:
-        plan_->graph.operations.emplace_back(cuda::NormGradientOperation{
-            operation.number<cuda::abi::NormMode>(Attribute::kNormGradientMode),
+        plan_->graph.operations.emplace_back(cuda::TensorGraph::NormGradient{
+            operation.number<cuda::abi::CudnnCalls::NormMode>(Attribute::kNormGradientMode),
             tensor(operation, Attribute::kNormGradientOutputGradient),
             tensor(operation, Attribute::kNormGradientInput),
             tensor(operation, Attribute::kNormGradientScale),
@@ -151,8 +151,8 @@ class Reader {
   }
 
   void add_convolution(const DnnDescriptor& operation) {
-    using Direction = cuda::ConvolutionOperation::Direction;
-    cuda::ConvolutionOperation value;
+    using Direction = cuda::TensorGraph::Convolution::Direction;
+    cuda::TensorGraph::Convolution value;
     const DnnDescriptor* description = nullptr;
     if (operation.type == DescriptorType::kConvolutionForward) {
       description = &operation.part(Attribute::kForwardConvolution);
@@ -181,8 +181,9 @@ class Reader {
 
   void add_pointwise(const DnnDescriptor& operation) {
     const DnnDescriptor& description = operation.part(Attribute::kStepPointwise);
-    cuda::PointwiseOperation value;
-    value.mode = description.number<cuda::abi::PointwiseMode>(Attribute::kPointwiseMode);
+    cuda::TensorGraph::Pointwise value;
+    value.mode =
+        description.number<cuda::abi::CudnnCalls::PointwiseMode>(Attribute::kPointwiseMode);
     value.input = tensor(operation, Attribute::kStepInput);
     if (operation.has(Attribute::kStepOperand)) {
       value.operand = tensor(operation, Attribute::kStepOperand);
@@ -212,7 +213,7 @@ class Reader {
   std::set<std::size_t> made_;
 };
 
-model::TensorType span_of(const cuda::GraphTensor& tensor) {
+model::TensorType span_of(const cuda::TensorGraph::Tensor& tensor) {
   std::int64_t last = 0;
   for (std::size_t axis = 0; axis < tensor.dimensions.size(); ++axis) {
     last += (tensor.dimensions[axis] - 1) * tensor.strides[axis];
@@ -229,7 +230,7 @@ void compute(cuda::GraphForm form, const std::vector<void*>& addresses) {
   std::vector<model::Tensor> operands;
   std::vector<void*> places;
   for (std::size_t i = 0; i < form.graph.tensors.size(); ++i) {
-    const cuda::GraphTensor& tensor = form.graph.tensors[i];
+    const cuda::TensorGraph::Tensor& tensor = form.graph.tensors[i];
     const model::TensorType type = span_of(tensor);
     if (tensor.operand) {
       const auto* const begin = static_cast<const std::byte*>(addresses[i]);
@@ -264,7 +265,7 @@ int execute_plan(const std::shared_ptr<const DnnPlan>& plan,
   std::vector<void*> addresses(plan->ids.size(), nullptr);
   std::vector<Range> ranges;
   for (std::size_t i = 0; i < plan->ids.size(); ++i) {
-    cuda::GraphTensor& tensor = form.graph.tensors[i];
+    cuda::TensorGraph::Tensor& tensor = form.graph.tensors[i];
     if (tensor.is_virtual) {
       continue;
     }

@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "runners/cuda/dnn/tensor_graph.hpp"
+#include "runners/cuda/dnn/operation_graph.hpp"
 #include "tests/support/cuda_driver/control.hpp"
 #include "tests/support/cuda_libraries/cudnn_descriptor.hpp"
 

@@ -15,8 +15,8 @@ Range MatrixData::range(const void* address, bool write) const {
   return {address, span() * bytes_of(type), write};
 }
 
-model::DataType data_type(cuda::abi::LtType type) {
-  using Lt = cuda::abi::LtType;
+model::DataType data_type(cuda::abi::BlasCalls::Lt::Type type) {
+  using Lt = cuda::abi::BlasCalls::Lt::Type;
   switch (type) {
     case Lt::kF64:
       return model::DataType::kF64;
@@ -38,11 +38,13 @@ model::DataType data_type(cuda::abi::LtType type) {
   return model::DataType::kF32;
 }
 
-std::size_t bytes_of(cuda::abi::LtType type) {
+std::size_t bytes_of(cuda::abi::BlasCalls::Lt::Type type) {
   return static_cast<std::size_t>(model::element_bytes(data_type(type)));
 }
 
-std::vector<double> read_numbers(const void* address, cuda::abi::LtType type, std::size_t count) {
+std::vector<double> read_numbers(const void* address,
+                                 cuda::abi::BlasCalls::Lt::Type type,
+                                 std::size_t count) {
   const engine::ElementReader read = engine::reader_of(data_type(type));
   std::vector<double> numbers(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -51,7 +53,10 @@ std::vector<double> read_numbers(const void* address, cuda::abi::LtType type, st
   return numbers;
 }
 
-void write_number(void* address, cuda::abi::LtType type, std::size_t element, double value) {
+void write_number(void* address,
+                  cuda::abi::BlasCalls::Lt::Type type,
+                  std::size_t element,
+                  double value) {
   model::TensorType one;
   one.dtype = data_type(type);
   one.dims = {1};

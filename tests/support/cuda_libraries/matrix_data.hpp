@@ -13,7 +13,7 @@ namespace plumb::stand_in {
 
 /// Column-major matrices in the device's memory, one behind the other.
 struct MatrixData {
-  cuda::abi::LtType type = cuda::abi::LtType::kF32;
+  cuda::abi::BlasCalls::Lt::Type type = cuda::abi::BlasCalls::Lt::Type::kF32;
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   std::int64_t leading = 0;
@@ -29,14 +29,17 @@ struct MatrixData {
 };
 
 /// Returns Plumbline's type of one of cuBLAS'.
-[[nodiscard]] model::DataType data_type(cuda::abi::LtType type);
-[[nodiscard]] std::size_t bytes_of(cuda::abi::LtType type);
+[[nodiscard]] model::DataType data_type(cuda::abi::BlasCalls::Lt::Type type);
+[[nodiscard]] std::size_t bytes_of(cuda::abi::BlasCalls::Lt::Type type);
 
 /// Reads all elements of a span.
 [[nodiscard]] std::vector<double> read_numbers(const void* address,
-                                               cuda::abi::LtType type,
+                                               cuda::abi::BlasCalls::Lt::Type type,
                                                std::size_t count);
 /// Writes one element, rounded to its type.
-void write_number(void* address, cuda::abi::LtType type, std::size_t element, double value);
+void write_number(void* address,
+                  cuda::abi::BlasCalls::Lt::Type type,
+                  std::size_t element,
+                  double value);
 
 }  // namespace plumb::stand_in

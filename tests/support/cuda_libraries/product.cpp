@@ -6,7 +6,7 @@
 namespace plumb::stand_in {
 namespace {
 
-using ProductEpilogue = cuda::abi::LtEpilogue;
+using ProductEpilogue = cuda::abi::BlasCalls::Lt::Epilogue;
 
 bool adds_bias(ProductEpilogue epilogue) {
   return epilogue == ProductEpilogue::kBias || epilogue == ProductEpilogue::kReluBias ||
@@ -28,10 +28,12 @@ std::int64_t bias_gradient_size(const Product& product) {
 }
 
 bool takes_gradient_of_relu(ProductEpilogue epilogue) {
-  return epilogue == ProductEpilogue::kReluGradient || epilogue == ProductEpilogue::kReluGradientBias;
+  return epilogue == ProductEpilogue::kReluGradient ||
+         epilogue == ProductEpilogue::kReluGradientBias;
 }
 bool takes_gradient_of_gelu(ProductEpilogue epilogue) {
-  return epilogue == ProductEpilogue::kGeluGradient || epilogue == ProductEpilogue::kGeluGradientBias;
+  return epilogue == ProductEpilogue::kGeluGradient ||
+         epilogue == ProductEpilogue::kGeluGradientBias;
 }
 
 constexpr double kSlope = 0.7978845608028654;  // √(2 ÷ π)
@@ -51,10 +53,11 @@ std::int64_t depth(const Product& product) {
 }
 
 /// Returns the elements' type of a bias. Of 8-bit floats it is that of the documentation's table.
-cuda::abi::LtType bias_type(const Product& product) {
+cuda::abi::BlasCalls::Lt::Type bias_type(const Product& product) {
   const auto type = product.d.type;
-  return type == cuda::abi::LtType::kF8E4M3 || type == cuda::abi::LtType::kF8E5M2
-             ? cuda::abi::LtType::kBf16
+  return type == cuda::abi::BlasCalls::Lt::Type::kF8E4M3 ||
+                 type == cuda::abi::BlasCalls::Lt::Type::kF8E5M2
+             ? cuda::abi::BlasCalls::Lt::Type::kBf16
              : type;
 }
 
@@ -76,8 +79,8 @@ std::string fault_of(const Product& p) {
       return "batches of several sizes";
     }
   }
-  const bool eight =
-      p.a.type == cuda::abi::LtType::kF8E4M3 || p.a.type == cuda::abi::LtType::kF8E5M2;
+  const bool eight = p.a.type == cuda::abi::BlasCalls::Lt::Type::kF8E4M3 ||
+                     p.a.type == cuda::abi::BlasCalls::Lt::Type::kF8E5M2;
   // "To use FP8 kernels [...] All matrix dimensions must meet the optimal requirements", A must be
   // transposed and B non-transposed ("TN" format).
   if (eight && (!p.transpose_a || p.transpose_b || k % 16 != 0 || m % 16 != 0)) {
@@ -146,7 +149,8 @@ void multiply(const Product& p) {
         }
         if (p.epilogue == ProductEpilogue::kRelu || p.epilogue == ProductEpilogue::kReluBias) {
           value = value < 0.0 ? 0.0 : value;
-        } else if (p.epilogue == ProductEpilogue::kGelu || p.epilogue == ProductEpilogue::kGeluBias) {
+        } else if (p.epilogue == ProductEpilogue::kGelu ||
+                   p.epilogue == ProductEpilogue::kGeluBias) {
           value = gelu(value);
         } else if (takes_gradient_of_relu(p.epilogue)) {
           const auto bit = static_cast<std::size_t>(column * p.aux_leading + row);

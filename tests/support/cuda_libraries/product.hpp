@@ -12,8 +12,8 @@ struct Product {
   bool transpose_b = false;
   double alpha = 1.0;
   double beta = 0.0;
-  cuda::abi::LtCompute compute = cuda::abi::LtCompute::kF32;
-  cuda::abi::LtEpilogue epilogue = cuda::abi::LtEpilogue::kDefault;
+  cuda::abi::BlasCalls::Lt::Compute compute = cuda::abi::BlasCalls::Lt::Compute::kF32;
+  cuda::abi::BlasCalls::Lt::Epilogue epilogue = cuda::abi::BlasCalls::Lt::Epilogue::kDefault;
   const void* a_address = nullptr;
   const void* b_address = nullptr;
   const void* c_address = nullptr;

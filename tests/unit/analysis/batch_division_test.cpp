@@ -16,9 +16,10 @@ using testing::ElementsAre;
 constexpr std::int64_t kMebibyte = 1 << 20;
 
 /// Kernels of µ-cuDNN's own test: a fast one with 1 MiB an image, a slow one with one byte.
-std::vector<PartKernel> planted_kernels(std::int64_t batch, std::int64_t below) {
-  std::vector<PartKernel> kernels;
-  for (const std::int64_t size : batch_sizes(results::DivisionPolicy::kPowersOfTwo, batch)) {
+std::vector<LayerDivision::Batch::Part> planted_kernels(std::int64_t batch, std::int64_t below) {
+  std::vector<LayerDivision::Batch::Part> kernels;
+  for (const std::int64_t size :
+       batch_sizes(results::VariantId::DivisionRule::Policy::kPowersOfTwo, batch)) {
     const auto images = static_cast<double>(size);
     if (size * kMebibyte < below) {
       kernels.push_back({size, Seconds(1e-3 * (0.1 * images + 0.01)), {size * kMebibyte}, "fast"});
@@ -52,7 +53,7 @@ TEST(BatchDivision, has_the_published_front) {
       {25.76, 16777216, 16},
       {25.68, 33554432, 8},
   };
-  const std::vector<BatchDivision> front =
+  const std::vector<LayerDivision::Batch> front =
       desirable_divisions(planted_kernels(256, 64 * kMebibyte), 256);
   ASSERT_EQ(front.size(), expected.size());
   for (std::size_t i = 0; i < front.size(); ++i) {
@@ -63,12 +64,12 @@ TEST(BatchDivision, has_the_published_front) {
 }
 
 TEST(BatchDivision, takes_the_fastest_parts_that_keep_the_cap) {
-  const std::vector<PartKernel> kernels = planted_kernels(32, 1024 * kMebibyte);
+  const std::vector<LayerDivision::Batch::Part> kernels = planted_kernels(32, 1024 * kMebibyte);
   const auto divided = [&](std::int64_t cap) {
     return fastest_division(kernels, 32, {cap}).value();
   };
   EXPECT_EQ(divided(32 * kMebibyte).parts.size(), 1U);
-  const BatchDivision quarters = divided(8 * kMebibyte);
+  const LayerDivision::Batch quarters = divided(8 * kMebibyte);
   EXPECT_EQ(quarters.parts.size(), 4U);
   EXPECT_EQ(quarters.workspace.value, 8 * kMebibyte) << "parts share it";
   EXPECT_NEAR(quarters.time.count(), 4 * 0.81e-3, 1e-9);
@@ -77,27 +78,31 @@ TEST(BatchDivision, takes_the_fastest_parts_that_keep_the_cap) {
 }
 
 TEST(BatchDivision, divides_into_unequal_parts) {
-  const std::vector<PartKernel> kernels{
+  const std::vector<LayerDivision::Batch::Part> kernels{
       {2, Seconds(1.0), {}, "a"}, {3, Seconds(1.1), {}, "b"}, {7, Seconds(9.0), {}, "whole"}};
-  const BatchDivision division = fastest_division(kernels, 7, {}).value();
+  const LayerDivision::Batch division = fastest_division(kernels, 7, {}).value();
   std::vector<std::int64_t> sizes;
-  for (const PartKernel& part : division.parts) {
+  for (const LayerDivision::Batch::Part& part : division.parts) {
     sizes.push_back(part.batch);
   }
   EXPECT_THAT(sizes, ElementsAre(3, 2, 2));
   EXPECT_NEAR(division.time.count(), 3.1, 1e-12);
-  EXPECT_FALSE(fastest_division(std::vector<PartKernel>{{2, Seconds(1.0), {}, "a"}}, 7, {}));
+  EXPECT_FALSE(
+      fastest_division(std::vector<LayerDivision::Batch::Part>{{2, Seconds(1.0), {}, "a"}}, 7, {}));
 }
 
 TEST(BatchDivision, allows_the_sizes_of_its_policy) {
-  EXPECT_THAT(batch_sizes(results::DivisionPolicy::kUndivided, 6), ElementsAre(6));
-  EXPECT_THAT(batch_sizes(results::DivisionPolicy::kPowersOfTwo, 6), ElementsAre(1, 2, 4, 6));
-  EXPECT_THAT(batch_sizes(results::DivisionPolicy::kPowersOfTwo, 8), ElementsAre(1, 2, 4, 8));
-  EXPECT_THAT(batch_sizes(results::DivisionPolicy::kAll, 4), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(batch_sizes(results::VariantId::DivisionRule::Policy::kUndivided, 6), ElementsAre(6));
+  EXPECT_THAT(batch_sizes(results::VariantId::DivisionRule::Policy::kPowersOfTwo, 6),
+              ElementsAre(1, 2, 4, 6));
+  EXPECT_THAT(batch_sizes(results::VariantId::DivisionRule::Policy::kPowersOfTwo, 8),
+              ElementsAre(1, 2, 4, 8));
+  EXPECT_THAT(batch_sizes(results::VariantId::DivisionRule::Policy::kAll, 4),
+              ElementsAre(1, 2, 3, 4));
 }
 
 /// Returns the least time of all divisions of a batch, by trying them all.
-double least_time(const std::vector<PartKernel>& kernels,
+double least_time(const std::vector<LayerDivision::Batch::Part>& kernels,
                   std::int64_t batch,
                   std::int64_t cap,
                   std::size_t from = 0) {
@@ -122,25 +127,26 @@ TEST(BatchDivision, is_as_fast_as_every_other_division) {
   for (int trial = 0; trial < 300; ++trial) {
     SCOPED_TRACE(trial);
     const int batch = draw(1, 9);
-    std::vector<PartKernel> kernels;
+    std::vector<LayerDivision::Batch::Part> kernels;
     for (int i = draw(1, 7); i > 0; --i) {
       kernels.push_back({draw(1, batch), Seconds(draw(1, 50)), {draw(0, 6)}, ""});
     }
-    std::vector<BatchDivision> front = desirable_divisions(kernels, batch);
+    std::vector<LayerDivision::Batch> front = desirable_divisions(kernels, batch);
     for (std::int64_t cap = 0; cap <= 6; ++cap) {
       const double least = least_time(kernels, batch, cap);
-      const std::optional<BatchDivision> division = fastest_division(kernels, batch, {cap});
+      const std::optional<LayerDivision::Batch> division = fastest_division(kernels, batch, {cap});
       ASSERT_EQ(division.has_value(), std::isfinite(least));
-      const auto beyond = std::find_if(front.begin(), front.end(), [&](const BatchDivision& at) {
-        return at.workspace.value > cap;
-      });
+      const auto beyond =
+          std::find_if(front.begin(), front.end(), [&](const LayerDivision::Batch& at) {
+            return at.workspace.value > cap;
+          });
       ASSERT_EQ(beyond != front.begin(), std::isfinite(least));
       if (division) {
         EXPECT_DOUBLE_EQ(division->time.count(), least);
         EXPECT_LE(division->workspace.value, cap);
         EXPECT_DOUBLE_EQ(std::prev(beyond)->time.count(), least);
         std::int64_t images = 0;
-        for (const PartKernel& part : division->parts) {
+        for (const LayerDivision::Batch::Part& part : division->parts) {
           images += part.batch;
         }
         EXPECT_EQ(images, batch);

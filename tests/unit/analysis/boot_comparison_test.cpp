@@ -13,8 +13,11 @@ using ::testing::HasSubstr;
 /// Boots a machine whose speed differs from boot to boot by 5%; each run has 0.3% noise.
 class Machine {
  public:
-  std::vector<BootRun> boots(std::size_t count, double first, double second, int runs = 1) {
-    std::vector<BootRun> result;
+  std::vector<BootComparison::Run> boots(std::size_t count,
+                                         double first,
+                                         double second,
+                                         int runs = 1) {
+    std::vector<BootComparison::Run> result;
     for (std::size_t i = 0; i < count; ++i) {
       const double speed = 1.0 + 0.05 * normal_(random_);
       const std::string boot = "boot" + std::to_string(++booted_);
@@ -60,7 +63,7 @@ TEST(BootComparison, the_control_divides_the_machine_out) {
   auto blind_before = before;
   auto blind_after = after;
   for (auto* runs : {&blind_before, &blind_after}) {
-    for (BootRun& run : *runs) {
+    for (BootComparison::Run& run : *runs) {
       run.control = 1e-3;
     }
   }
@@ -84,7 +87,7 @@ TEST(BootComparison, what_no_boot_of_the_candidate_can_do_is_broken) {
   Machine machine;
   const auto before = machine.boots(5, 1.0, 1.0);
   auto after = machine.boots(5, 1.0, 1.0);
-  for (BootRun& run : after) {
+  for (BootComparison::Run& run : after) {
     run.times.erase("layers/b");
     run.failures["layers/b"] = "crashed: signal 11";
   }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/trace/call_shape.hpp"
-
 #include <gtest/gtest.h>
 
+#include "harness/analysis/trace/executed_calls.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
 
 namespace plumb::analysis {
@@ -12,7 +11,7 @@ TEST(CallShape, products_of_onednn_fit_by_their_dimensions) {
   rewrite::GraphSketch sketch;
   const model::ValueId x = sketch.input({1, 512});
   const model::Graph graph = sketch.build({sketch.matmul(x, 1000)});
-  results::ExecutedCall call;
+  results::ExecutedTrace::Call call;
   call.operation = "matmul";
   call.problem = "1x512:512x1000";
   EXPECT_TRUE(fits_shapes(call, graph.layers[0]));

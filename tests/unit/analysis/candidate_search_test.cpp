@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/bisect/candidate_search.hpp"
-
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -9,12 +7,13 @@
 #include <set>
 #include <vector>
 
-#include "harness/analysis/report/comparison_json.hpp"
+#include "harness/analysis/bisect/bisection.hpp"
+#include "harness/analysis/report/change_json.hpp"
 
 namespace plumb::analysis {
 namespace {
 
-using Purpose = SearchTask::Purpose;
+using Purpose = Bisection::Search::Task::Purpose;
 
 /// A line of candidates of which the first `culprit` are good, and what comparisons say of them.
 struct Line {
@@ -22,24 +21,26 @@ struct Line {
   std::size_t culprit = 1;         ///< the first bad one
   std::set<std::size_t> silent{};  ///< skipped or undecided
 
-  [[nodiscard]] CandidateState answer(const SearchTask& task) const {
+  [[nodiscard]] Bisection::Search::State answer(const Bisection::Search::Task& task) const {
     if (task.purpose == Purpose::kSearch && silent.contains(task.candidate)) {
-      return task.candidate % 2 == 0 ? CandidateState::kSkipped : CandidateState::kUnknown;
+      return task.candidate % 2 == 0 ? Bisection::Search::State::kSkipped
+                                     : Bisection::Search::State::kUnknown;
     }
-    return (task.candidate >= culprit) == (task.against >= culprit) ? CandidateState::kGood
-                                                                    : CandidateState::kBad;
+    return (task.candidate >= culprit) == (task.against >= culprit)
+               ? Bisection::Search::State::kGood
+               : Bisection::Search::State::kBad;
   }
 };
 
 struct Walk {
-  CandidateSearch search;
-  std::vector<SearchTask> tasks;
+  Bisection::Search search;
+  std::vector<Bisection::Search::Task> tasks;
 };
 
 Walk walk(const Line& line) {
-  Walk result{CandidateSearch(line.length), {}};
+  Walk result{Bisection::Search(line.length), {}};
   std::set<std::size_t> tried;
-  while (const std::optional<SearchTask> task = result.search.next()) {
+  while (const std::optional<Bisection::Search::Task> task = result.search.next()) {
     if (task->purpose == Purpose::kSearch) {
       EXPECT_TRUE(tried.insert(task->candidate).second) << "tried twice: " << task->candidate;
       EXPECT_GT(task->candidate, result.search.last_good());
@@ -62,8 +63,9 @@ TEST(CandidateSearch, finds_every_culprit_of_every_line_by_halves) {
       EXPECT_EQ(found.search.first_bad(), culprit) << length;
       EXPECT_EQ(found.search.last_good(), culprit - 1) << length;
       EXPECT_TRUE(found.search.exact());
-      EXPECT_EQ(found.search.confirmation(), CandidateState::kBad);
-      EXPECT_EQ(found.tasks.back(), (SearchTask{Purpose::kConfirmation, culprit, culprit - 1}));
+      EXPECT_EQ(found.search.confirmation(), Bisection::Search::State::kBad);
+      EXPECT_EQ(found.tasks.back(),
+                (Bisection::Search::Task{Purpose::kConfirmation, culprit, culprit - 1}));
       const auto halvings = static_cast<std::size_t>(std::bit_width(length - 2));
       EXPECT_LE(found.tasks.size(), halvings + 2) << "the ends, the halvings, the confirmation";
     }
@@ -73,7 +75,7 @@ TEST(CandidateSearch, finds_every_culprit_of_every_line_by_halves) {
 TEST(CandidateSearch, builds_at_most_eight_of_sixty_four_commits) {
   for (std::size_t culprit = 1; culprit <= 64; ++culprit) {
     std::set<std::size_t> built;
-    for (const SearchTask& task : walk({65, culprit}).tasks) {
+    for (const Bisection::Search::Task& task : walk({65, culprit}).tasks) {
       built.insert({task.candidate, task.against});
     }
     EXPECT_LE(built.size(), 8U) << culprit;
@@ -103,7 +105,7 @@ TEST(CandidateSearch, names_the_smallest_range_that_the_silent_ones_leave) {
     const Walk found = walk(line);
     EXPECT_EQ(found.search.last_good(), good);
     EXPECT_EQ(found.search.first_bad(), bad);
-    EXPECT_EQ(found.search.confirmation(), CandidateState::kBad);
+    EXPECT_EQ(found.search.confirmation(), Bisection::Search::State::kBad);
     EXPECT_EQ(found.search.exact(), bad - good == 1);
   }
 }
@@ -117,44 +119,45 @@ TEST(CandidateSearch, leaves_a_broken_stretch_soon) {
   const Walk found = walk(line);
   EXPECT_EQ(found.search.first_bad(), 60U);
   std::size_t skipped = 0;
-  for (const SearchTask& task : found.tasks) {
+  for (const Bisection::Search::Task& task : found.tasks) {
     skipped += line.silent.contains(task.candidate) ? 1U : 0U;
   }
   EXPECT_LE(skipped, 9U);
 }
 
 TEST(CandidateSearch, ends_at_once_if_the_ends_do_not_differ_or_are_undecided) {
-  for (const CandidateState state : {CandidateState::kGood, CandidateState::kUnknown}) {
-    CandidateSearch search(10);
-    EXPECT_EQ(search.next(), (SearchTask{Purpose::kEnds, 9, 0}));
+  for (const Bisection::Search::State state :
+       {Bisection::Search::State::kGood, Bisection::Search::State::kUnknown}) {
+    Bisection::Search search(10);
+    EXPECT_EQ(search.next(), (Bisection::Search::Task{Purpose::kEnds, 9, 0}));
     search.add(state);
     EXPECT_EQ(search.next(), std::nullopt);
     EXPECT_EQ(search.ends(), state);
-    EXPECT_EQ(search.confirmation(), CandidateState::kUntested);
+    EXPECT_EQ(search.confirmation(), Bisection::Search::State::kUntested);
     EXPECT_EQ(search.left(), 0U);
   }
 }
 
 TEST(CandidateSearch, does_not_confirm_what_a_wrong_answer_led_to) {
   // The culprit is 7. One wrong answer says that 4 is bad: 4 against 3 then shows no change.
-  CandidateSearch search(9);
-  search.add(CandidateState::kBad);
+  Bisection::Search search(9);
+  search.add(Bisection::Search::State::kBad);
   EXPECT_EQ(search.next()->candidate, 4U);
-  search.add(CandidateState::kBad);
+  search.add(Bisection::Search::State::kBad);
   while (search.next()->purpose == Purpose::kSearch) {
-    search.add(CandidateState::kGood);
+    search.add(Bisection::Search::State::kGood);
   }
-  EXPECT_EQ(*search.next(), (SearchTask{Purpose::kConfirmation, 4, 3}));
-  search.add(CandidateState::kGood);
+  EXPECT_EQ(*search.next(), (Bisection::Search::Task{Purpose::kConfirmation, 4, 3}));
+  search.add(Bisection::Search::State::kGood);
   EXPECT_EQ(search.next(), std::nullopt);
-  EXPECT_EQ(search.confirmation(), CandidateState::kGood);
+  EXPECT_EQ(search.confirmation(), Bisection::Search::State::kGood);
 }
 
 TEST(CandidateSearch, counts_down) {
   for (std::size_t length = 2; length <= 70; ++length) {
     const Line line{length, 1 + length / 3};
-    CandidateSearch search(length);
-    while (const std::optional<SearchTask> task = search.next()) {
+    Bisection::Search search(length);
+    while (const std::optional<Bisection::Search::Task> task = search.next()) {
       const std::size_t left = search.left();
       search.add(line.answer(*task));
       EXPECT_LT(search.left(), left);

@@ -10,18 +10,18 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-PossibleCause commit(const std::string& before, const std::string& after) {
-  return {CauseKind::kCommit, "label.commit", before, after};
+OpenChange::Cause commit(const std::string& before, const std::string& after) {
+  return {OpenChange::Cause::Kind::kCommit, "label.commit", before, after};
 }
 
-PossibleCause library(const std::string& before, const std::string& after) {
-  return {CauseKind::kLibrary, "library.version", before, after};
+OpenChange::Cause library(const std::string& before, const std::string& after) {
+  return {OpenChange::Cause::Kind::kLibrary, "library.version", before, after};
 }
 
 OpenChange change(const std::string& suite,
                   const std::string& series,
                   const std::string& run,
-                  std::vector<PossibleCause> causes,
+                  std::vector<OpenChange::Cause> causes,
                   double after = 1.2) {
   OpenChange result;
   result.history.suite = suite;
@@ -54,7 +54,7 @@ TEST(ChangeGroups, of_one_library_are_one_group_although_the_commits_differ) {
        change("c", "layers/v1:conv;x", "R3", {commit("c3", "c4"), library("1", "2")})});
   ASSERT_THAT(groups, SizeIs(1));
   ASSERT_THAT(groups[0].causes, SizeIs(1)) << "no commit is of more than half of them";
-  EXPECT_EQ(groups[0].causes[0].kind, CauseKind::kLibrary);
+  EXPECT_EQ(groups[0].causes[0].kind, OpenChange::Cause::Kind::kLibrary);
 }
 
 TEST(ChangeGroups, without_a_changed_fact_go_by_run_and_family) {
@@ -75,10 +75,10 @@ TEST(ChangeGroups, hold_every_change_once) {
                                "layers/v1:conv;" + std::to_string(i),
                                "R" + std::to_string(i % 3),
                                i % 2 == 0 ? std::vector{commit("x", std::to_string(i % 5))}
-                                          : std::vector<PossibleCause>{}));
+                                          : std::vector<OpenChange::Cause>{}));
     }
     std::size_t held = 0;
-    for (const ChangeGroup& group : group_changes(changes)) {
+    for (const OpenChange::Group& group : group_changes(changes)) {
       held += group.changes.size();
     }
     EXPECT_EQ(held, count);
@@ -103,7 +103,7 @@ TEST(PossibleCauses, are_facts_and_no_names) {
                  {"plumb.version", "2"},
                  {"governor", "y"}};
   std::vector<std::string> names;
-  for (const PossibleCause& cause : possible_causes(before, after)) {
+  for (const OpenChange::Cause& cause : possible_causes(before, after)) {
     names.push_back(std::string(to_text(cause.kind)) + " " + cause.fact);
   }
   EXPECT_THAT(

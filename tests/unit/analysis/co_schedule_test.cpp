@@ -67,8 +67,8 @@ struct Branches {
     one.add(key, "a", with_one);
   }
 
-  [[nodiscard]] ThreadScaling scaling() const {
-    ThreadScaling scaling(2);
+  [[nodiscard]] CoSchedule::Scaling scaling() const {
+    CoSchedule::Scaling scaling(2);
     scaling.add(1, one.rows());
     return scaling;
   }
@@ -77,7 +77,7 @@ struct Branches {
 TEST(CoSchedule, puts_branches_side_by_side_with_a_thread_each) {
   const Branches b;
   const ResultSet results(b.two.rows());
-  const auto schedule = co_schedule(b.graph, results, b.scaling(), PartitionMode::kPlain);
+  const auto schedule = co_schedule(b.graph, results, b.scaling(), ModelPartition::Mode::kPlain);
   ASSERT_TRUE(schedule);
   EXPECT_DOUBLE_EQ(microseconds(schedule->sequential), 13.0);
   EXPECT_DOUBLE_EQ(microseconds(schedule->critical_path), 7.0);
@@ -98,10 +98,10 @@ TEST(CoSchedule, takes_the_path_where_it_is_longer_than_the_work) {
   RowBuilder one;
   two.add(graph.layers[0].key, "a", 10.0);
   one.add(graph.layers[0].key, "a", 12.0);
-  ThreadScaling scaling(2);
+  CoSchedule::Scaling scaling(2);
   scaling.add(1, one.rows());
   const ResultSet results(two.rows());
-  const auto schedule = co_schedule(graph, results, scaling, PartitionMode::kPlain);
+  const auto schedule = co_schedule(graph, results, scaling, ModelPartition::Mode::kPlain);
   EXPECT_DOUBLE_EQ(microseconds(schedule->occupancy), 20.0);
   EXPECT_DOUBLE_EQ(microseconds(schedule->schedule), 20.0);
   EXPECT_EQ(schedule->occupancy.kind, results::BoundKind::kOccupancy);
@@ -110,9 +110,9 @@ TEST(CoSchedule, takes_the_path_where_it_is_longer_than_the_work) {
 TEST(CoSchedule, says_what_is_missing) {
   const Branches b;
   const ResultSet results(b.two.rows());
-  EXPECT_FALSE(co_schedule(b.graph, results, ThreadScaling(2), PartitionMode::kPlain));
-  EXPECT_THAT(why_no_schedule(ThreadScaling(1)), HasSubstr("the run has one thread"));
-  EXPECT_THAT(why_no_schedule(ThreadScaling(4)), HasSubstr("with fewer threads than 4"));
+  EXPECT_FALSE(co_schedule(b.graph, results, CoSchedule::Scaling(2), ModelPartition::Mode::kPlain));
+  EXPECT_THAT(why_no_schedule(CoSchedule::Scaling(1)), HasSubstr("the run has one thread"));
+  EXPECT_THAT(why_no_schedule(CoSchedule::Scaling(4)), HasSubstr("with fewer threads than 4"));
   EXPECT_THAT(why_no_schedule(b.scaling()), IsEmpty());
 }
 
@@ -121,7 +121,7 @@ TEST(CoSchedule, is_incomplete_where_a_step_of_the_run_has_no_time) {
   RowBuilder part;
   part.add(b.graph.layers[0].key, "a", 6.0);
   const ResultSet results(part.rows());
-  const auto schedule = co_schedule(b.graph, results, b.scaling(), PartitionMode::kPlain);
+  const auto schedule = co_schedule(b.graph, results, b.scaling(), ModelPartition::Mode::kPlain);
   EXPECT_FALSE(schedule->occupancy.complete);
   EXPECT_FALSE(schedule->schedule.complete);
   EXPECT_DOUBLE_EQ(microseconds(schedule->sequential), 6.0);
@@ -131,10 +131,10 @@ TEST(CoSchedule, says_which_thread_counts_lack_times) {
   const Branches b;
   RowBuilder one;
   one.add(b.graph.layers[0].key, "a", 10.0);
-  ThreadScaling scaling(2);
+  CoSchedule::Scaling scaling(2);
   scaling.add(1, one.rows());
   const ResultSet results(b.two.rows());
-  const auto schedule = co_schedule(b.graph, results, scaling, PartitionMode::kPlain);
+  const auto schedule = co_schedule(b.graph, results, scaling, ModelPartition::Mode::kPlain);
   EXPECT_TRUE(schedule->schedule.complete);
   EXPECT_THAT(schedule->schedule.lacks, Contains("times of some steps with 1 threads"));
 }
@@ -146,16 +146,16 @@ TEST(CoSchedule, rests_on_the_rows_of_both_runs) {
   for (results::StoredMeasurement& row : one) {
     row.row += 100;
   }
-  ThreadScaling scaling(2);
+  CoSchedule::Scaling scaling(2);
   scaling.add(1, one);
-  const auto schedule = co_schedule(b.graph, results, scaling, PartitionMode::kPlain);
+  const auto schedule = co_schedule(b.graph, results, scaling, ModelPartition::Mode::kPlain);
   EXPECT_THAT(schedule->occupancy.inputs, ElementsAre(101, 102, 103));
   EXPECT_TRUE(schedule->occupancy.interval.low < schedule->occupancy.seconds);
 }
 
 TEST(ThreadScaling, ignores_as_many_threads_as_the_run_has_and_more) {
   const Branches b;
-  ThreadScaling scaling(2);
+  CoSchedule::Scaling scaling(2);
   scaling.add(2, b.two.rows());
   scaling.add(8, b.two.rows());
   scaling.add(0, b.two.rows());
@@ -175,9 +175,10 @@ TEST(ZooCoSchedule, keeps_its_order_on_every_model) {
   for (const zoo::Entry& entry : zoo::entries()) {
     const model::Graph graph = model::read_graph(entry.build(1));
     const ResultSet results(rows_at(graph, 16.0));
-    ThreadScaling scaling(2);
+    CoSchedule::Scaling scaling(2);
     scaling.add(1, rows_at(graph, 10.0));
-    for (const PartitionMode mode : {PartitionMode::kPlain, PartitionMode::kFusion}) {
+    for (const ModelPartition::Mode mode :
+         {ModelPartition::Mode::kPlain, ModelPartition::Mode::kFusion}) {
       SCOPED_TRACE(std::string(entry.name) + " " + std::string(to_text(mode)));
       const auto schedule = co_schedule(graph, results, scaling, mode);
       ASSERT_TRUE(schedule);
@@ -201,9 +202,9 @@ TEST(ZooCoSchedule, finds_branches_only_where_there_are_some) {
   const auto gain = [](std::string_view name) {
     const model::Graph graph = model::read_graph(zoo::find(name)->build(1));
     const ResultSet results(rows_at(graph, 16.0));
-    ThreadScaling scaling(2);
+    CoSchedule::Scaling scaling(2);
     scaling.add(1, rows_at(graph, 10.0));
-    const auto schedule = co_schedule(graph, results, scaling, PartitionMode::kFusion);
+    const auto schedule = co_schedule(graph, results, scaling, ModelPartition::Mode::kFusion);
     return microseconds(schedule->sequential) / microseconds(schedule->schedule);
   };
   EXPECT_NEAR(gain("vgg16"), 1.0, 1e-9);  // a chain

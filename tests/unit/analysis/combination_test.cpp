@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <map>
 
-#include "harness/analysis/whatif/mode_facts.hpp"
 #include "harness/analysis/whatif/what_if.hpp"
+#include "harness/analysis/whatif/what_if_input.hpp"
 #include "harness/results/execution.hpp"
 #include "harness/rewrite/rewrite.hpp"
 #include "tests/unit/analysis/row_builder.hpp"
@@ -91,7 +91,9 @@ TEST(Combination, stands_among_the_what_ifs_of_a_model) {
   const ResultSet results(sketch.rows.rows());
   const ModelWhatIfs all = compute_what_ifs({kInstance, sketch.graph, results});
   const auto rows = std::count_if(  // that are not of steps of training alone
-      what_ifs().begin(), what_ifs().end(), [](const WhatIf& row) { return !row.of_steps; });
+      what_ifs().begin(),
+      what_ifs().end(),
+      [](const WhatIf& row) { return !row.of_steps; });
   EXPECT_EQ(all.whatifs.size(), static_cast<std::size_t>(rows) + 1);
   EXPECT_TRUE(all.whatifs.back().combination);
 }
@@ -129,7 +131,7 @@ TEST(ModeSettings, names_the_frameworks_that_have_each_option) {
   };
   for (const auto& [option, names] : frameworks) {
     std::vector<std::string_view> found;
-    for (const ModeSetting& each : settings_of(option)) {
+    for (const WhatIfResult::Setting& each : settings_of(option)) {
       EXPECT_EQ(each.option, option);
       EXPECT_FALSE(each.setting.empty());
       found.push_back(each.framework);

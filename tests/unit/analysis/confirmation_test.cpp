@@ -25,7 +25,7 @@ MetricComparison metric_of(const std::string& series, MetricKind kind, double ra
   metric.candidate = ratio;
   metric.ratio = ratio;
   metric.p = metric.q = 1e-4;
-  metric.floor = MinimumEffect{0.02, FloorSource::kAssumed};
+  metric.floor = MetricComparison::Floor{0.02, MetricComparison::Floor::Source::kAssumed};
   metric.decides = kind == MetricKind::kEndToEnd;
   metric.verdict = ratio > 1.0 ? ComparisonVerdict::kRegressed : ComparisonVerdict::kImproved;
   return metric;
@@ -58,14 +58,18 @@ TEST(Confirmation, suspects_models_and_layers_with_a_share) {
                      metric_of(layer, MetricKind::kLayer, 1.2),
                      metric_of("capability/x", MetricKind::kCapability, 1.5),
                      metric_of(kModelN, MetricKind::kEndToEnd, 0.9)});
-  const Suspects large =
-      find_suspects(comparison, {none, {}, executions_with(0.05)}, SuspectRule::kRegressed);
+  const PairedConfirmation::Suspects large =
+      find_suspects(comparison,
+                    {none, {}, executions_with(0.05)},
+                    PairedConfirmation::Suspects::Rule::kRegressed);
   EXPECT_THAT(large.series, ElementsAre(layer, kModelM));
   EXPECT_THAT(large.subjects(), ElementsAre("m|1|f32"));
   EXPECT_THAT(large.models, ElementsAre(results::ModelMode{"m|1|f32", "fusion"}));
   EXPECT_THAT(large.layers, ElementsAre(test::key(1)));
-  const Suspects small =
-      find_suspects(comparison, {none, {}, executions_with(0.005)}, SuspectRule::kRegressed);
+  const PairedConfirmation::Suspects small =
+      find_suspects(comparison,
+                    {none, {}, executions_with(0.005)},
+                    PairedConfirmation::Suspects::Rule::kRegressed);
   EXPECT_THAT(small.series, ElementsAre(kModelM)) << "0.5 % of the model's time fails no gate";
 }
 
@@ -116,12 +120,12 @@ TEST(Confirmation, lets_a_confirmed_layer_decide) {
   EXPECT_EQ(comparison.verdict, ComparisonVerdict::kRegressed);
 }
 
-QualifiedMetric pair_of(const std::string& subject,
-                        const std::string& mode,
-                        double ratio,
-                        double reach,
-                        ComparisonVerdict verdict) {
-  QualifiedMetric pair;
+RoundComparison::Metric pair_of(const std::string& subject,
+                                const std::string& mode,
+                                double ratio,
+                                double reach,
+                                ComparisonVerdict verdict) {
+  RoundComparison::Metric pair;
   pair.subject = subject;
   pair.mode = mode;
   pair.test.ratio = ratio;
@@ -149,16 +153,19 @@ TEST(Confirmation, suspects_little_where_pairs_decide) {
   layer_slower.p = 0.03;
   layer_slower.verdict = kInconclusive;
   const RunComparison comparison = comparison_of({slower, unknown, faster, layer_slower});
-  const RunSide candidate{none, {}, executions_with(0.05)};
-  EXPECT_THAT(find_suspects(comparison, candidate, SuspectRule::kSlower).series,
-              ElementsAre(layer, kModelM, kModelN));
-  EXPECT_TRUE(find_suspects(comparison, candidate, SuspectRule::kRegressed).empty());
+  const RunComparison::Side candidate{none, {}, executions_with(0.05)};
+  EXPECT_THAT(
+      find_suspects(comparison, candidate, PairedConfirmation::Suspects::Rule::kSlower).series,
+      ElementsAre(layer, kModelM, kModelN));
+  EXPECT_TRUE(
+      find_suspects(comparison, candidate, PairedConfirmation::Suspects::Rule::kRegressed).empty());
 }
 
 TEST(Confirmation, pairs_divide_out_what_the_machine_did) {
   using enum ComparisonVerdict;
   const std::string layer = "layers/" + test::key(1).text;
-  const Suspects suspects{{kModelM, layer}, {{"m|1|f32", "fusion"}}, {test::key(1)}};
+  const PairedConfirmation::Suspects suspects{
+      {kModelM, layer}, {{"m|1|f32", "fusion"}}, {test::key(1)}};
   RunComparison comparison =
       comparison_of({metric_of(kModelM, MetricKind::kEndToEnd, 1.09),
                      metric_of(layer, MetricKind::kLayer, 1.30),
@@ -186,10 +193,12 @@ TEST(Confirmation, pairs_decide_what_a_disturbed_host_left_open) {
   disturbed.verdict = kInconclusive;
   disturbed.reason = "the host was disturbed";
   RunComparison comparison = comparison_of({disturbed});
-  const RunSide candidate{none, {}, executions_with(0.05)};
-  const Suspects suspects = find_suspects(comparison, candidate, SuspectRule::kSlower);
+  const RunComparison::Side candidate{none, {}, executions_with(0.05)};
+  const PairedConfirmation::Suspects suspects =
+      find_suspects(comparison, candidate, PairedConfirmation::Suspects::Rule::kSlower);
   EXPECT_THAT(suspects.series, ElementsAre(kModelM));
-  EXPECT_TRUE(find_suspects(comparison, candidate, SuspectRule::kRegressed).empty());
+  EXPECT_TRUE(
+      find_suspects(comparison, candidate, PairedConfirmation::Suspects::Rule::kRegressed).empty());
   PairedConfirmation pairs{12, 12, false, {}};
   pairs.metrics = {pair_of("m|1|f32", "fusion", 1.002, 0.004, kEquivalent)};
   conclude_pairs(suspects, pairs, {}, comparison);
@@ -200,7 +209,7 @@ TEST(Confirmation, pairs_decide_what_a_disturbed_host_left_open) {
 
 TEST(Confirmation, pairs_confirm_what_the_software_did) {
   using enum ComparisonVerdict;
-  const Suspects suspects{{kModelM}, {{"m|1|f32", "fusion"}}, {}};
+  const PairedConfirmation::Suspects suspects{{kModelM}, {{"m|1|f32", "fusion"}}, {}};
   PairedConfirmation pairs{12, 12, false, {}};
   pairs.metrics = {pair_of("m|1|f32", "fusion", 1.05, 0.01, kRegressed)};
   RunComparison comparison = comparison_of({metric_of(kModelM, MetricKind::kEndToEnd, 1.01)});
@@ -233,8 +242,8 @@ RoundComparison rounds_of(std::initializer_list<double> ratios) {
 
 TEST(Confirmation, a_glance_clears_what_the_runs_call_equal) {
   const results::ModelMode mode{"m|1|f32", "fusion"};
-  const Suspects equal{{kModelM}, {mode}, {}, {mode}};
-  const Suspects doubtful{{kModelM}, {mode}, {}, {}};
+  const PairedConfirmation::Suspects equal{{kModelM}, {mode}, {}, {mode}};
+  const PairedConfirmation::Suspects doubtful{{kModelM}, {mode}, {}, {}};
   EXPECT_THAT(cleared_at_glance(equal, rounds_of({1.004, 0.998})), ElementsAre(mode));
   EXPECT_THAT(cleared_at_glance(equal, rounds_of({1.03, 0.98})), ElementsAre(mode)) << "+0.5 %";
   EXPECT_THAT(cleared_at_glance(equal, rounds_of({1.03, 1.0})), IsEmpty());
@@ -248,12 +257,12 @@ TEST(Confirmation, a_glance_clears_what_the_runs_call_equal) {
 TEST(Confirmation, only_what_the_runs_call_equal_may_be_cleared_at_a_glance) {
   using enum ComparisonVerdict;
   const ResultSet none({});
-  const RunSide candidate{none, {}, executions_with(0.05)};
+  const RunComparison::Side candidate{none, {}, executions_with(0.05)};
   for (const ComparisonVerdict verdict : {kEquivalent, kInconclusive, kRegressed}) {
     MetricComparison slower = metric_of(kModelM, MetricKind::kEndToEnd, 1.02);
     slower.verdict = verdict;
-    const Suspects suspects =
-        find_suspects(comparison_of({slower}), candidate, SuspectRule::kSlower);
+    const PairedConfirmation::Suspects suspects = find_suspects(
+        comparison_of({slower}), candidate, PairedConfirmation::Suspects::Rule::kSlower);
     EXPECT_EQ(suspects.models.size(), 1U);
     EXPECT_EQ(suspects.equal.size(), verdict == kEquivalent ? 1U : 0U);
   }

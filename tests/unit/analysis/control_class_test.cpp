@@ -13,21 +13,23 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-const ControlClass kClass{"5f0c", "onednn", "1", "5"};
+const HostHealth::Class kClass{"5f0c", "onednn", "1", "5"};
 
-HostReading reading(const std::string& host,
-                    double product,
-                    double copy = 1.0,
-                    const ControlClass& of = kClass) {
-  HostReading result;
+HostHealth::Reading reading(const std::string& host,
+                            double product,
+                            double copy = 1.0,
+                            const HostHealth::Class& of = kClass) {
+  HostHealth::Reading result;
   result.of = of;
   result.run = host + std::to_string(product);
   result.controls = {Seconds(1e-7), Seconds(product), Seconds(copy), host};
   return result;
 }
 
-std::vector<HostReading> readings(const std::string& host, std::size_t count, double product) {
-  return std::vector<HostReading>(count, reading(host, product));
+std::vector<HostHealth::Reading> readings(const std::string& host,
+                                          std::size_t count,
+                                          double product) {
+  return std::vector<HostHealth::Reading>(count, reading(host, product));
 }
 
 TEST(ControlClass, needs_four_readings) {
@@ -38,7 +40,7 @@ TEST(ControlClass, needs_four_readings) {
 }
 
 TEST(ControlClass, is_the_median_over_the_hosts_however_often_one_runs) {
-  std::vector<HostReading> all = readings("busy", 100, 2.0);
+  std::vector<HostHealth::Reading> all = readings("busy", 100, 2.0);
   for (const char* const host : {"a", "b", "c"}) {
     const auto own = readings(host, kReadingsOfHost, 1.0);
     all.insert(all.end(), own.begin(), own.end());
@@ -47,8 +49,8 @@ TEST(ControlClass, is_the_median_over_the_hosts_however_often_one_runs) {
 }
 
 TEST(ControlClass, other_hardware_and_other_threads_are_other_classes) {
-  std::vector<HostReading> all = readings("a", 4, 1.0);
-  const ControlClass threads{"5f0c", "onednn", "2", "5"};
+  std::vector<HostHealth::Reading> all = readings("a", 4, 1.0);
+  const HostHealth::Class threads{"5f0c", "onednn", "2", "5"};
   for (int i = 0; i < 4; ++i) {
     all.push_back(reading("a", 3.0, 1.0, threads));
   }
@@ -69,7 +71,7 @@ TEST(ControlClass, is_left_by_a_product_or_a_copy_beyond_the_limits) {
 }
 
 TEST(HostHealth, is_of_the_newest_run_of_each_host) {
-  std::vector<HostReading> all{reading("a", 1.5)};
+  std::vector<HostHealth::Reading> all{reading("a", 1.5)};
   for (const char* const host : {"b", "a"}) {
     const auto own = readings(host, 5, 1.0);
     all.insert(all.end(), own.begin(), own.end());
@@ -87,7 +89,7 @@ TEST(HostHealth, is_of_the_newest_run_of_each_host) {
 }
 
 TEST(HostHealth, says_nothing_of_what_few_runs_cannot_tell) {
-  const std::vector<HostReading> all = readings("a", 3, 1.0);
+  const std::vector<HostHealth::Reading> all = readings("a", 3, 1.0);
   const std::vector<HostHealth> hosts = compute_host_health(all, compute_class_controls(all));
   ASSERT_THAT(hosts, SizeIs(1));
   EXPECT_FALSE(hosts[0].of_class);
@@ -97,7 +99,7 @@ TEST(HostHealth, says_nothing_of_what_few_runs_cannot_tell) {
 }
 
 TEST(HostHealth, a_new_level_becomes_the_class_in_time) {
-  std::vector<HostReading> all = readings("a", 5, 1.5);
+  std::vector<HostHealth::Reading> all = readings("a", 5, 1.5);
   const auto before = readings("a", 20, 1.0);
   all.insert(all.end(), before.begin(), before.end());
   const auto drift = [&] {

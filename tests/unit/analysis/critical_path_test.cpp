@@ -8,7 +8,7 @@
 #include <random>
 #include <set>
 
-#include "harness/analysis/bounds/partition.hpp"
+#include "harness/analysis/bounds/model_partition.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
 
 namespace plumb::analysis {
@@ -18,7 +18,7 @@ using testing::ElementsAre;
 
 /// Computes the longest path through the chosen options, by recursion over what each waits for.
 double longest_path(const model::Graph& graph,
-                    const std::vector<PartitionOption>& options,
+                    const std::vector<ModelPartition::Cover::Option>& options,
                     const std::vector<std::size_t>& chosen) {
   std::vector<std::size_t> owner(graph.layers.size());
   for (const std::size_t index : chosen) {
@@ -47,7 +47,7 @@ double longest_path(const model::Graph& graph,
 
 /// Calls `visit` with every exact cover.
 void for_each_cover(std::size_t layers,
-                    const std::vector<PartitionOption>& options,
+                    const std::vector<ModelPartition::Cover::Option>& options,
                     std::vector<std::size_t>& chosen,
                     std::vector<bool>& taken,
                     const std::function<void()>& visit) {
@@ -82,10 +82,11 @@ TEST(CriticalPath, results_of_a_joint_option_are_there_when_it_ends) {
   const model::ValueId other = b.eltwise(x, "abs");  // 1
   const model::Graph graph = b.build({one, other});
   // As where the budget ended after the joint one, whose layers were not measured alone.
-  const std::vector<PartitionOption> options{{{0}, {}}, {{1}, {}}, {{0, 1}, Seconds(4.0)}};
-  const Partition cover = cheapest_partition(graph.layers.size(), options);
+  const std::vector<ModelPartition::Cover::Option> options{
+      {{0}, {}}, {{1}, {}}, {{0, 1}, Seconds(4.0)}};
+  const ModelPartition::Cover cover = cheapest_partition(graph.layers.size(), options);
   ASSERT_THAT(cover.chosen, ElementsAre(2));
-  const CriticalPath path = shortest_critical_path(graph, options, cover);
+  const ModelPartition::Cover::CriticalPath path = shortest_critical_path(graph, options, cover);
   EXPECT_EQ(path.length, Seconds(4.0));
   EXPECT_THAT(path.options, ElementsAre(2));
 }
@@ -96,11 +97,11 @@ TEST(CriticalPath, waits_for_each_result_of_a_joint_option) {
   const model::ValueId left = b.eltwise(head, "neg");          // 1: 1 s, with the one before 4 s
   const model::ValueId right = b.eltwise(head, "abs");         // 2: 1 s
   const model::Graph graph = b.build({left, right});
-  const std::vector<PartitionOption> options{
+  const std::vector<ModelPartition::Cover::Option> options{
       {{0}, Seconds(5.0)}, {{1}, Seconds(1.0)}, {{2}, Seconds(1.0)}, {{0, 1}, Seconds(4.0)}};
-  const Partition cover = cheapest_partition(graph.layers.size(), options);
+  const ModelPartition::Cover cover = cheapest_partition(graph.layers.size(), options);
   ASSERT_THAT(cover.chosen, ElementsAre(3U, 2U));
-  const CriticalPath path = shortest_critical_path(graph, options, cover);
+  const ModelPartition::Cover::CriticalPath path = shortest_critical_path(graph, options, cover);
   EXPECT_EQ(path.length, Seconds(5.0));
   EXPECT_THAT(path.options, ElementsAre(3U, 2U));
 }
@@ -111,11 +112,11 @@ TEST(CriticalPath, passes_views_that_stand_before_the_end_of_a_joint_option) {
   const model::ValueId seen = b.view(b.eltwise(x, "exp"), {2, 2});      // 0, and its view 1
   const model::ValueId other = b.eltwise(x, "abs");                     // 2
   const model::Graph graph = b.build({b.eltwise(seen, "neg"), other});  // 3: 1 s
-  const std::vector<PartitionOption> options{
+  const std::vector<ModelPartition::Cover::Option> options{
       {{0}, {}}, {{2}, {}}, {{3}, Seconds(1.0)}, {{0, 2}, Seconds(4.0)}};
-  const Partition cover = cheapest_partition(graph.layers.size(), options);
+  const ModelPartition::Cover cover = cheapest_partition(graph.layers.size(), options);
   ASSERT_THAT(cover.chosen, ElementsAre(3U, 2U));
-  const CriticalPath path = shortest_critical_path(graph, options, cover);
+  const ModelPartition::Cover::CriticalPath path = shortest_critical_path(graph, options, cover);
   EXPECT_EQ(path.length, Seconds(5.0));
   EXPECT_THAT(path.options, ElementsAre(3U, 2U));
 }
@@ -127,13 +128,13 @@ TEST(CriticalPath, follows_the_longer_branch) {
   const model::ValueId left = b.eltwise(head, "exp");                     // 1: 5 s
   const model::ValueId right = b.eltwise(b.eltwise(head, "abs"), "neg");  // 2, 3: 3 s each
   const model::Graph graph = b.build({b.add(left, right)});               // 4: 2 s
-  const std::vector<PartitionOption> options{{{0}, Seconds(1.0)},
-                                             {{1}, Seconds(5.0)},
-                                             {{2}, Seconds(3.0)},
-                                             {{3}, Seconds(3.0)},
-                                             {{4}, Seconds(2.0)}};
-  const Partition cover = cheapest_partition(5, options);
-  const CriticalPath path = shortest_critical_path(graph, options, cover);
+  const std::vector<ModelPartition::Cover::Option> options{{{0}, Seconds(1.0)},
+                                                           {{1}, Seconds(5.0)},
+                                                           {{2}, Seconds(3.0)},
+                                                           {{3}, Seconds(3.0)},
+                                                           {{4}, Seconds(2.0)}};
+  const ModelPartition::Cover cover = cheapest_partition(5, options);
+  const ModelPartition::Cover::CriticalPath path = shortest_critical_path(graph, options, cover);
   EXPECT_DOUBLE_EQ(path.length.count(), 9.0);
   EXPECT_THAT(path.options, ElementsAre(0U, 2U, 3U, 4U));
 }
@@ -144,11 +145,11 @@ TEST(CriticalPath, may_need_another_cover_than_the_cheapest_sum) {
   const model::ValueId slow = b.eltwise(x, "exp");          // 0: 10 s
   const model::ValueId fast = b.eltwise(x, "abs");          // 1: 6 s
   const model::Graph graph = b.build({b.add(slow, fast)});  // 2: 4 s
-  const std::vector<PartitionOption> options{
+  const std::vector<ModelPartition::Cover::Option> options{
       {{0}, Seconds(10.0)}, {{1}, Seconds(6.0)}, {{2}, Seconds(4.0)}, {{1, 2}, Seconds(9.0)}};
-  const Partition cover = cheapest_partition(3, options);
+  const ModelPartition::Cover cover = cheapest_partition(3, options);
   EXPECT_THAT(cover.chosen, ElementsAre(0U, 3U));  // 19 s in turn, and along its path: fast waits
-  const CriticalPath path = shortest_critical_path(graph, options, cover);
+  const ModelPartition::Cover::CriticalPath path = shortest_critical_path(graph, options, cover);
   EXPECT_DOUBLE_EQ(path.length.count(), 14.0);  // not fused: 6 s run beside 10 s
   EXPECT_THAT(path.options, ElementsAre(0U, 2U));
 }
@@ -157,9 +158,10 @@ TEST(CriticalPath, passes_only_unavoidable_layers_without_a_time) {
   rewrite::GraphSketch b;
   const model::ValueId x = b.input({4});
   const model::Graph graph = b.build({b.relu(b.eltwise(b.eltwise(x, "exp"), "abs"))});
-  const std::vector<PartitionOption> options{
+  const std::vector<ModelPartition::Cover::Option> options{
       {{0}, std::nullopt}, {{1}, Seconds(1.0)}, {{2}, std::nullopt}, {{0, 1}, Seconds(100.0)}};
-  const CriticalPath path = shortest_critical_path(graph, options, cheapest_partition(3, options));
+  const ModelPartition::Cover::CriticalPath path =
+      shortest_critical_path(graph, options, cheapest_partition(3, options));
   EXPECT_DOUBLE_EQ(path.length.count(), 100.0);
   EXPECT_THAT(path.options, ElementsAre(3U, 2U));
 }
@@ -168,14 +170,17 @@ TEST(CriticalPath, passes_views_without_time) {
   rewrite::GraphSketch b;
   const model::ValueId x = b.input({4});
   const model::Graph graph = b.build({b.relu(b.view(b.relu(x), {2, 2}))});
-  const std::vector<PartitionOption> options{{{0}, Seconds(1.0)}, {{2}, Seconds(2.0)}};
-  const CriticalPath path = shortest_critical_path(graph, options, cheapest_partition(3, options));
+  const std::vector<ModelPartition::Cover::Option> options{{{0}, Seconds(1.0)},
+                                                           {{2}, Seconds(2.0)}};
+  const ModelPartition::Cover::CriticalPath path =
+      shortest_critical_path(graph, options, cheapest_partition(3, options));
   EXPECT_DOUBLE_EQ(path.length.count(), 3.0);
   EXPECT_THAT(path.options, ElementsAre(0U, 1U));
 }
 
 TEST(CriticalPath, of_nothing_is_nothing) {
-  const CriticalPath path = shortest_critical_path(model::Graph{}, {}, Partition{});
+  const ModelPartition::Cover::CriticalPath path =
+      shortest_critical_path(model::Graph{}, {}, ModelPartition::Cover{});
   EXPECT_EQ(path.length.count(), 0.0);
   EXPECT_TRUE(path.options.empty());
 }
@@ -196,7 +201,7 @@ TEST(CriticalPath, is_the_least_over_all_covers_of_random_graphs) {
       values.push_back(left == right ? b.relu(left) : b.add(left, right));
     }
     const model::Graph graph = b.build({values.back()});
-    std::vector<PartitionOption> options;
+    std::vector<ModelPartition::Cover::Option> options;
     for (model::LayerId layer = 0; layer < layers; ++layer) {
       options.push_back({{layer}, Seconds(static_cast<double>(1 + random() % 9))});
     }
@@ -217,8 +222,8 @@ TEST(CriticalPath, is_the_least_over_all_covers_of_random_graphs) {
         }
       }
     }
-    const Partition cover = cheapest_partition(layers, options);
-    const CriticalPath path = shortest_critical_path(graph, options, cover);
+    const ModelPartition::Cover cover = cheapest_partition(layers, options);
+    const ModelPartition::Cover::CriticalPath path = shortest_critical_path(graph, options, cover);
 
     double least = std::numeric_limits<double>::infinity();
     std::vector<std::size_t> chosen;
@@ -233,7 +238,7 @@ TEST(CriticalPath, is_the_least_over_all_covers_of_random_graphs) {
     double sum = 0.0;
     std::set<model::LayerId> seen;
     for (std::size_t i = 0; i < path.options.size(); ++i) {
-      const PartitionOption& option = options[path.options[i]];
+      const ModelPartition::Cover::Option& option = options[path.options[i]];
       sum += option.seconds->count();
       for (const model::LayerId layer : option.layers) {
         ASSERT_TRUE(seen.insert(layer).second);

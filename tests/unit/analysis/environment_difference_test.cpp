@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/compare/environment_difference.hpp"
-
 #include <gtest/gtest.h>
+
+#include "harness/analysis/compare/comparison_result.hpp"
 
 namespace plumb::analysis {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "harness/analysis/report/comparison_report.hpp"
+#include "harness/analysis/report/reports.hpp"
 
 namespace plumb::analysis {
 namespace {

@@ -19,7 +19,7 @@ TEST(ExplainedChange, a_new_function_explains_a_slower_layer) {
   explain_change(layered_profile(50, 0), layered_profile(50, 11), is_conv, finding);
   EXPECT_THAT(finding.problem, IsEmpty());
   ASSERT_THAT(finding.parts, SizeIs(1));
-  const FunctionPart& part = finding.parts.front();
+  const FunctionFinding::Part& part = finding.parts.front();
   EXPECT_EQ(part.function, "jit:reorder");
   EXPECT_EQ(part.step, "conv");
   EXPECT_FALSE(part.in_baseline);

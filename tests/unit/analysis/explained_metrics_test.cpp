@@ -14,7 +14,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 TEST(ExplainedMetrics, a_model_is_explained_in_the_mode_that_both_profiled) {
-  const std::vector<ChangedMetric> metrics{
+  const std::vector<ProfilingChoice::Metric> metrics{
       {"plain", "lenet|1|f32", "plain", "", 1.5, 1.4, 1.6, 1.0},
       {"fusion", "lenet|1|f32", "fusion", "", 1.2, 1.1, 1.3, 0.5},
       {"layers/v1:conv", "", "", "v1:conv", 1.22, {}, {}, 0.3},
@@ -37,7 +37,7 @@ TEST(ExplainedMetrics, a_layer_is_found_among_those_that_a_step_fuses) {
   model::Graph graph;
   graph.layers.resize(2);
   graph.layers[0].key.text = "v1:conv_alone";
-  const std::vector<ChangedMetric> metrics{
+  const std::vector<ProfilingChoice::Metric> metrics{
       {"layers/v1:conv_alone", "", "", "v1:conv_alone", 1.22, {}, {}, 0.3}};
   const std::vector<FunctionFinding> findings =
       explain_metrics(metrics,
@@ -54,7 +54,7 @@ TEST(ExplainedMetrics, a_reorder_counts_to_the_layer_that_needs_it) {
   before.steps[1] = after.steps[1] = {};  // what was "relu" brings the operand into its layout
   before.steps[1].key = after.steps[1].key = "v1:conv";
   before.steps[1].reorder = after.steps[1].reorder = true;
-  const std::vector<ChangedMetric> metrics{
+  const std::vector<ProfilingChoice::Metric> metrics{
       {"layers/v1:conv", "", "", "v1:conv", 1.0, 0.99, 1.01, 0.0, true}};
   const std::vector<FunctionFinding> findings =
       explain_metrics(metrics, std::vector{stored(before)}, std::vector{stored(after)}, {});
@@ -65,7 +65,7 @@ TEST(ExplainedMetrics, a_reorder_counts_to_the_layer_that_needs_it) {
 }
 
 TEST(ExplainedMetrics, a_model_that_was_measured_in_another_mode_says_so) {
-  const std::vector<ChangedMetric> metrics{
+  const std::vector<ProfilingChoice::Metric> metrics{
       {"plain", "lenet|1|f32", "plain", "", 1.5, 1.4, 1.6, 1.0}};
   const std::vector<FunctionFinding> findings =
       explain_metrics(metrics,
@@ -79,7 +79,7 @@ TEST(ExplainedMetrics, a_model_that_was_measured_in_another_mode_says_so) {
 }
 
 TEST(ExplainedMetrics, a_side_without_a_profile_is_told_if_the_other_has_one) {
-  const std::vector<ChangedMetric> metrics{
+  const std::vector<ProfilingChoice::Metric> metrics{
       {"fusion", "lenet|1|f32", "fusion", "", 1.2, 1.1, 1.3, 0.5}};
   const std::vector<FunctionFinding> findings =
       explain_metrics(metrics, {}, std::vector{stored(layered_profile(50, 11))}, {});
@@ -89,7 +89,7 @@ TEST(ExplainedMetrics, a_side_without_a_profile_is_told_if_the_other_has_one) {
 }
 
 TEST(ExplainedMetrics, controls_come_last_and_a_changed_model_is_none) {
-  std::vector<ChangedMetric> metrics{
+  std::vector<ProfilingChoice::Metric> metrics{
       {"layers/v1:conv", "", "", "v1:conv", 1.0, 0.99, 1.01, 1.0, true},
       {"plain", "lenet|1|f32", "plain", "", 1.0, 0.99, 1.01, 0.0, true},
       {"fusion", "lenet|1|f32", "fusion", "", 1.2, 1.1, 1.3, 0.5}};
@@ -121,7 +121,7 @@ TEST(ExplainedMetrics, a_layer_in_a_step_with_one_that_changed_is_no_control) {
   results::NamedProfile before = layered_profile(50, 0);
   results::NamedProfile after = layered_profile(50, 11);
   before.steps[0].layers = after.steps[0].layers = {0, 2};  // the addition is fused
-  const std::vector<ChangedMetric> metrics{
+  const std::vector<ProfilingChoice::Metric> metrics{
       {"layers/v1:conv", "", "", "v1:conv", 1.2, 1.1, 1.3, 0.5},
       {"layers/v1:relu", "", "", "v1:relu", 1.0, 0.99, 1.01, 0.0, true, 1.0},
       {"layers/v1:add", "", "", "v1:add", 1.0, 0.99, 1.01, 0.0, true, 9.0}};
@@ -133,7 +133,7 @@ TEST(ExplainedMetrics, a_layer_in_a_step_with_one_that_changed_is_no_control) {
 }
 
 TEST(ExplainedMetrics, a_layer_that_was_profiled_alone_is_explained_by_that) {
-  ChangedMetric metric;
+  ProfilingChoice::Metric metric;
   metric.series = "layers/v1:conv";
   metric.layer = "v1:conv";
   metric.ratio = 1.2;

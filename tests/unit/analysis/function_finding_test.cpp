@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "harness/analysis/explain/function_fields.hpp"
+#include "harness/analysis/compare/comparison_fields.hpp"
 #include "harness/analysis/profile/explained_metrics.hpp"
 #include "tests/unit/analysis/layered_profile.hpp"
 

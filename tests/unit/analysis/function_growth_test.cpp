@@ -12,11 +12,11 @@ namespace {
 using testing::HasSubstr;
 using testing::SizeIs;
 
-DatedProfile dated(int day,
-                   results::NamedProfile profile,
-                   const std::string& subject = "lenet|1|f32",
-                   const std::string& system = "a",
-                   const std::string& environment = "1234") {
+RunMerger::DatedProfile dated(int day,
+                              results::NamedProfile profile,
+                              const std::string& subject = "lenet|1|f32",
+                              const std::string& system = "a",
+                              const std::string& environment = "1234") {
   results::StoredProfile kept = stored(std::move(profile), subject);
   kept.run = "run" + std::to_string(day);
   return {Timestamp(std::chrono::days(day)), system, environment, std::move(kept)};
@@ -31,13 +31,13 @@ TEST(FunctionGrowthTest, the_first_and_the_last_profile_are_compared) {
   EXPECT_EQ(found[0].profiles, 3U);
   EXPECT_EQ(found[0].first.run, "run1");
   EXPECT_EQ(found[0].last.run, "run3");
-  const FunctionChange& most = found[0].difference.functions.front();
+  const ProfileDifference::Function& most = found[0].difference.functions.front();
   EXPECT_EQ(most.function.name, "jit:reorder");
   EXPECT_GT(most.change(), Seconds(0.0));
 }
 
 TEST(FunctionGrowthTest, runs_of_one_environment_are_merged_at_each_end) {
-  std::vector<DatedProfile> profiles;
+  std::vector<RunMerger::DatedProfile> profiles;
   for (int day = 1; day <= 16; ++day) {
     profiles.push_back(dated(day,
                              day < 10 ? layered_profile(50, 0) : layered_profile(50, 11),

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/rewrite/fusion_family.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,10 +9,11 @@
 #include <string_view>
 #include <utility>
 
-#include "harness/analysis/whatif/mode_facts.hpp"
 #include "harness/analysis/whatif/what_if.hpp"
+#include "harness/analysis/whatif/what_if_input.hpp"
 #include "harness/results/execution.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
+#include "harness/rewrite/match.hpp"
 #include "harness/rewrite/rewrite.hpp"
 #include "tests/unit/analysis/row_builder.hpp"
 #include "tests/unit/analysis/what_if_questions.hpp"
@@ -32,7 +31,7 @@ struct TimedStep {
     rewrite::GraphSketch g;
     graph = rewrite::training_step(g.build({g.gemm(g.relu(g.gemm(g.input({16, 8}), 8)), 8)}),
                                    {},
-                                   rewrite::Optimizer{})
+                                   rewrite::TrainingStep::Optimizer{})
                 .training.graph;
     std::set<std::string> seen;
     for (const model::Layer& layer : graph.layers) {

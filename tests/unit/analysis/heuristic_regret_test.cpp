@@ -33,7 +33,7 @@ TEST(HeuristicRegret, is_the_choice_over_the_fastest) {
   EXPECT_EQ(regret.device, "a CPU");
   EXPECT_EQ(regret.library, "onednn-3.2");
   ASSERT_EQ(regret.groups.size(), 1U);
-  const RegretGroup& group = regret.groups[0];
+  const HeuristicRegret::Group& group = regret.groups[0];
   ASSERT_EQ(group.keys.size(), 2U);
   EXPECT_EQ(group.keys[0].key, key_of(1));
   EXPECT_EQ(group.keys[0].best.variant, "impl=b");
@@ -54,7 +54,7 @@ TEST(HeuristicRegret, is_one_where_intervals_overlap) {
   RowBuilder rows;
   RowBuilder::set_time(rows.choice(key_of(1), "impl=a", 0.0), 10.3, 0.02);
   RowBuilder::set_time(rows.add(key_of(1), "impl=b", 0.0), 10.0, 0.02);
-  const RegretGroup group = regret_of(rows).groups.at(0);
+  const HeuristicRegret::Group group = regret_of(rows).groups.at(0);
   EXPECT_EQ(group.keys.at(0).ratio, 1.0);
   EXPECT_TRUE(group.keys.at(0).within);
   EXPECT_EQ(group.keys.at(0).best.variant, "impl=b");
@@ -83,7 +83,7 @@ TEST(HeuristicRegret, counts_what_it_leaves_out) {
   rows.add(key_of(6), "impl=plumb:x", 1.0);
   const HeuristicRegret regret = regret_of(rows);
   ASSERT_EQ(regret.groups.size(), 1U);
-  const RegretGroup& group = regret.groups[0];
+  const HeuristicRegret::Group& group = regret.groups[0];
   EXPECT_EQ(group.no_choice, 2U);
   EXPECT_EQ(group.not_measured, 1U);
   ASSERT_EQ(group.keys.size(), 2U);
@@ -112,7 +112,7 @@ TEST(HeuristicRegret, a_layout_that_the_caller_fixes_is_not_the_librarys_choice)
   rows.add(key_of(1), "impl=b;layout=channels_last;algorithm=direct", 1.0);
   rows.choice(key_of(2), "impl=a;layout=plain", 12.0);
   rows.add(key_of(2), "impl=a;layout=plainer", 1.0);
-  const RegretGroup group = regret_of(rows).groups.at(0);
+  const HeuristicRegret::Group group = regret_of(rows).groups.at(0);
   ASSERT_EQ(group.keys.size(), 1U);
   EXPECT_NEAR(group.keys[0].ratio, 1.2, 1e-9);
   EXPECT_EQ(group.no_choice, 1U);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "harness/analysis/compare/finding.hpp"
+#include "harness/analysis/compare/comparison_result.hpp"
 
 namespace plumb::analysis {
 namespace {
@@ -11,7 +11,8 @@ TEST(ImplementationName, reads_family_and_instruction_set) {
   EXPECT_EQ(name.family, "winograd");
   EXPECT_EQ(name.instruction_set, "avx512_core");
   EXPECT_EQ(implementation_name("impl=jit:sse41;layout=any").instruction_set, "sse41");
-  EXPECT_EQ(implementation_name("impl=x64:gemm:jit;layout=nchw"), (ImplementationName{"gemm", ""}));
+  EXPECT_EQ(implementation_name("impl=x64:gemm:jit;layout=nchw"),
+            (RunComparison::Implementation{"gemm", ""}));
   EXPECT_EQ(implementation_name("impl=jit_uni_dw:avx2").family, "jit_depthwise");
   EXPECT_EQ(implementation_name("impl=ref:any").family, "reference");
 }

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "harness/analysis/compare/comparison_result.hpp"
-#include "harness/analysis/compare/untimed_metrics.hpp"
+#include "harness/analysis/compare/run_comparison.hpp"
 #include "tests/support/result_rows.hpp"
 
 namespace plumb::analysis {

@@ -78,25 +78,29 @@ TEST(LayerDivision, names_what_is_missing_and_guesses_nothing) {
   const LayerDivision division = divide_layer(ResultSet(rows.rows()), convolution(), {{1 << 20}});
   EXPECT_THAT(division.missing, ElementsAre(1, 4));
   EXPECT_EQ(division.why_not, "no time of a batch of 1");
-  EXPECT_TRUE(part_sizes(model::with_batch(convolution(), 1), results::DivisionPolicy::kAll).empty());
+  EXPECT_TRUE(part_sizes(model::with_batch(convolution(), 1),
+                         results::VariantId::DivisionRule::Policy::kAll)
+                  .empty());
 }
 
 TEST(LayerDivision, tries_the_sizes_of_its_policy) {
   RowBuilder rows;
   rows.choice(of_batch(6), "impl=a", 100.0);
   rows.choice(of_batch(3), "impl=a", 20.0);
-  const auto divided = [&](results::DivisionPolicy policy) {
+  const auto divided = [&](results::VariantId::DivisionRule::Policy policy) {
     return divide_layer(ResultSet(rows.rows()), convolution(), {{1 << 20}, policy});
   };
-  EXPECT_THAT(divided(results::DivisionPolicy::kUndivided).missing, ElementsAre());
-  EXPECT_EQ(divided(results::DivisionPolicy::kUndivided).parts, 1U);
-  EXPECT_THAT(divided(results::DivisionPolicy::kPowersOfTwo).missing, ElementsAre(1, 2, 4));
-  EXPECT_THAT(divided(results::DivisionPolicy::kAll).missing, ElementsAre(1, 2, 4, 5));
+  EXPECT_THAT(divided(results::VariantId::DivisionRule::Policy::kUndivided).missing, ElementsAre());
+  EXPECT_EQ(divided(results::VariantId::DivisionRule::Policy::kUndivided).parts, 1U);
+  EXPECT_THAT(divided(results::VariantId::DivisionRule::Policy::kPowersOfTwo).missing,
+              ElementsAre(1, 2, 4));
+  EXPECT_THAT(divided(results::VariantId::DivisionRule::Policy::kAll).missing,
+              ElementsAre(1, 2, 4, 5));
   for (const std::int64_t batch : {1, 2, 4, 5}) {
     rows.choice(of_batch(batch), "impl=a", 90.0);
   }
-  EXPECT_EQ(divided(results::DivisionPolicy::kPowersOfTwo).variant, "impl=a");
-  EXPECT_EQ(divided(results::DivisionPolicy::kAll).variant,
+  EXPECT_EQ(divided(results::VariantId::DivisionRule::Policy::kPowersOfTwo).variant, "impl=a");
+  EXPECT_EQ(divided(results::VariantId::DivisionRule::Policy::kAll).variant,
             "impl=plumb:micro_batch;parts=2*3[impl=a]");
 }
 

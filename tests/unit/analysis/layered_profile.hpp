@@ -32,7 +32,7 @@ inline results::NamedProfile layered_profile(std::uint32_t conv,
 }
 
 /// Returns whether a step is that of "conv".
-inline bool is_conv(const results::ProfiledStep& step) {
+inline bool is_conv(const results::SampledProfile::Step& step) {
   return step.key == "v1:conv";
 }
 

@@ -4,22 +4,22 @@
 #include <cmath>
 #include <random>
 
-#include "harness/analysis/compare/minimum_effect.hpp"
-#include "harness/analysis/compare/run_times.hpp"
+#include "harness/analysis/compare/metric_comparison.hpp"
+#include "harness/analysis/history/run_series.hpp"
 
 namespace plumb::analysis {
 namespace {
 
 /// Makes runs of `series` series with five processes each.
-std::vector<RunTimes> runs_of(std::size_t count,
-                              std::size_t series,
-                              double between_runs,
-                              double between_processes,
-                              std::uint64_t seed) {
+std::vector<LearnedNoise::RunTimes> runs_of(std::size_t count,
+                                            std::size_t series,
+                                            double between_runs,
+                                            double between_processes,
+                                            std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::normal_distribution<double> normal;
-  std::vector<RunTimes> runs(count);
-  for (RunTimes& run : runs) {
+  std::vector<LearnedNoise::RunTimes> runs(count);
+  for (LearnedNoise::RunTimes& run : runs) {
     for (std::size_t i = 0; i < series; ++i) {
       const double level = between_runs * normal(random);
       std::vector<double>& logs = run.logs["models/m" + std::to_string(i) + "|1|f32/end_to_end"];
@@ -32,7 +32,7 @@ std::vector<RunTimes> runs_of(std::size_t count,
 }
 
 TEST(LearnedNoise, assumes_until_there_are_runs) {
-  const RunDeviation nothing = LearnedNoise().of("layers/a");
+  const LearnedNoise::Deviation nothing = LearnedNoise().of("layers/a");
   EXPECT_DOUBLE_EQ(nothing.relative, LearnedNoise::kAssumed);
   EXPECT_FALSE(nothing.learned);
   const LearnedNoise two(runs_of(2, 5, 0.01, 0.01, 1));
@@ -47,7 +47,7 @@ TEST(LearnedNoise, finds_the_deviation_between_runs_over_a_grid) {
     for (int draw = 0; draw < kDraws; ++draw) {
       const LearnedNoise noise(
           runs_of(20, 10, truth, 0.01, static_cast<std::uint64_t>(100 + draw)));
-      const RunDeviation found = noise.of("models/m0|1|f32/end_to_end");
+      const LearnedNoise::Deviation found = noise.of("models/m0|1|f32/end_to_end");
       EXPECT_TRUE(found.learned);
       sum += found.relative * found.relative;
     }
@@ -62,10 +62,10 @@ TEST(LearnedNoise, believes_less_noise_than_assumed_only_after_ten_runs) {
   const std::string series = "models/m0|1|f32/end_to_end";
   const double assumed = LearnedNoise().of(series).relative;
   EXPECT_GT(assumed, LearnedNoise().of("layers/a").relative) << "models wander more than layers";
-  const RunDeviation few = LearnedNoise(runs_of(9, 10, 0.0, 0.002, 5)).of(series);
+  const LearnedNoise::Deviation few = LearnedNoise(runs_of(9, 10, 0.0, 0.002, 5)).of(series);
   EXPECT_DOUBLE_EQ(few.relative, assumed);
   EXPECT_FALSE(few.learned);
-  const RunDeviation many = LearnedNoise(runs_of(12, 10, 0.0, 0.002, 5)).of(series);
+  const LearnedNoise::Deviation many = LearnedNoise(runs_of(12, 10, 0.0, 0.002, 5)).of(series);
   EXPECT_LT(many.relative, 0.6 * assumed);
   EXPECT_TRUE(many.learned);
   EXPECT_GT(LearnedNoise(runs_of(9, 10, 0.06, 0.002, 5)).of(series).relative, assumed)
@@ -73,7 +73,7 @@ TEST(LearnedNoise, believes_less_noise_than_assumed_only_after_ten_runs) {
 }
 
 TEST(LearnedNoise, does_not_learn_a_regression_that_was_measured_twice) {
-  std::vector<RunTimes> runs = runs_of(4, 10, 0.002, 0.002, 7);
+  std::vector<LearnedNoise::RunTimes> runs = runs_of(4, 10, 0.002, 0.002, 7);
   for (const std::size_t slow : {2U, 3U}) {
     for (auto& [id, logs] : runs[slow].logs) {
       for (double& log : logs) {
@@ -86,7 +86,7 @@ TEST(LearnedNoise, does_not_learn_a_regression_that_was_measured_twice) {
 }
 
 TEST(LearnedNoise, sees_a_machine_that_wanders) {
-  std::vector<RunTimes> runs = runs_of(20, 10, 0.0, 0.001, 6);
+  std::vector<LearnedNoise::RunTimes> runs = runs_of(20, 10, 0.0, 0.001, 6);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     for (auto& [id, logs] : runs[i].logs) {
       for (double& log : logs) {
@@ -98,7 +98,7 @@ TEST(LearnedNoise, sees_a_machine_that_wanders) {
 }
 
 TEST(LearnedNoise, takes_a_step_in_the_history_for_one_difference_among_many) {
-  std::vector<RunTimes> runs = runs_of(20, 10, 0.003, 0.003, 3);
+  std::vector<LearnedNoise::RunTimes> runs = runs_of(20, 10, 0.003, 0.003, 3);
   const double before = LearnedNoise(runs).of("models/m0|1|f32/end_to_end").relative;
   for (std::size_t i = 10; i < runs.size(); ++i) {
     for (auto& [id, logs] : runs[i].logs) {
@@ -111,7 +111,7 @@ TEST(LearnedNoise, takes_a_step_in_the_history_for_one_difference_among_many) {
 }
 
 TEST(LearnedNoise, of_a_model_alone_does_not_follow_from_it_among_other_shapes) {
-  std::vector<RunTimes> runs = runs_of(12, 10, 0.002, 0.002, 8);
+  std::vector<LearnedNoise::RunTimes> runs = runs_of(12, 10, 0.002, 0.002, 8);
   const LearnedNoise alone(runs);
   const std::string first = "models/m0|1|f32/alternation/plain/first";
   const std::string steady = "models/m0|1|f32/alternation/plain/steady";
@@ -132,7 +132,7 @@ TEST(LearnedNoise, of_a_model_alone_does_not_follow_from_it_among_other_shapes) 
 }
 
 TEST(LearnedNoise, is_written_and_read_back) {
-  const RunTimes times = runs_of(1, 3, 0.01, 0.01, 4).front();
+  const LearnedNoise::RunTimes times = runs_of(1, 3, 0.01, 0.01, 4).front();
   EXPECT_EQ(run_times_from_json(to_json(times)).logs, times.logs);
   EXPECT_ANY_THROW(static_cast<void>(run_times_from_json("{}")));
   EXPECT_ANY_THROW(
@@ -142,7 +142,7 @@ TEST(LearnedNoise, is_written_and_read_back) {
 // A neighbour slows three runs of ten down: the median difference does not see it, the tail does.
 TEST(LearnedNoise, sees_runs_that_a_neighbour_slowed_down) {
   const std::string series = "models/m0|1|f32/end_to_end";
-  std::vector<RunTimes> runs = runs_of(10, 10, 0.002, 0.002, 5);
+  std::vector<LearnedNoise::RunTimes> runs = runs_of(10, 10, 0.002, 0.002, 5);
   const double quiet = LearnedNoise(runs).of(series).relative;
   for (const std::size_t slowed : {2U, 5U, 8U}) {
     for (double& log : runs[slowed].logs[series]) {
@@ -155,7 +155,7 @@ TEST(LearnedNoise, sees_runs_that_a_neighbour_slowed_down) {
 
 TEST(LearnedNoise, takes_one_step_for_no_noise) {
   const std::string series = "models/m0|1|f32/end_to_end";
-  std::vector<RunTimes> runs = runs_of(12, 10, 0.002, 0.002, 6);
+  std::vector<LearnedNoise::RunTimes> runs = runs_of(12, 10, 0.002, 0.002, 6);
   const double before = LearnedNoise(runs).of(series).relative;
   for (std::size_t run = 6; run < runs.size(); ++run) {
     for (double& log : runs[run].logs[series]) {

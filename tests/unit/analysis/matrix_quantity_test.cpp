@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/matrix/matrix_quantity.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/analysis/matrix/matrix.hpp"
 #include "harness/results/execution.hpp"
 #include "tests/unit/analysis/matrix_runs.hpp"
 
@@ -35,7 +34,7 @@ ModelResults sample() {
 double value_of(Quantity quantity,
                 const std::string& mode,
                 results::BoundKind bound = results::BoundKind::kLibrary) {
-  const MatrixValue value = evaluate(quantity, mode, bound, sample());
+  const Matrix::Value value = evaluate(quantity, mode, bound, sample());
   return value.estimate ? value.estimate->value : 0.0;
 }
 
@@ -59,12 +58,12 @@ TEST(MatrixQuantity, no_bound_of_the_models_type_holds_in_another_type) {
                                         results::BoundKind::kHardware,
                                         results::BoundKind::kBenanzaSequential}) {
     EXPECT_EQ(evaluate(Quantity::kGap, "bf16", kind, sample()).missing.kind,
-              MissingValue::Kind::kNoBound)
+              Matrix::Value::Missing::Kind::kNoBound)
         << to_text(kind);
   }
   EXPECT_EQ(evaluate(Quantity::kBound, "parallel_branches", results::BoundKind::kLibrary, sample())
                 .missing.kind,
-            MissingValue::Kind::kNoBound)
+            Matrix::Value::Missing::Kind::kNoBound)
       << "one step after the other bounds no branches side by side";
   EXPECT_DOUBLE_EQ(
       value_of(Quantity::kBound, "parallel_branches", results::BoundKind::kLibraryParallel), 2.5);
@@ -74,17 +73,17 @@ TEST(MatrixQuantity, says_why_it_has_no_value) {
   ModelResults model = sample();
   model.lacks = "11 of 12 layers have a time; not pool: unsupported: no pooling";
   model.bounds.front().complete = false;
-  const MatrixValue incomplete =
+  const Matrix::Value incomplete =
       evaluate(Quantity::kGap, "plain", results::BoundKind::kLibrary, model);
-  EXPECT_EQ(incomplete.missing.kind, MissingValue::Kind::kIncomplete);
+  EXPECT_EQ(incomplete.missing.kind, Matrix::Value::Missing::Kind::kIncomplete);
   EXPECT_THAT(incomplete.missing.reason, HasSubstr("11 of 12 layers"));
-  const MatrixValue unpredicted =
+  const Matrix::Value unpredicted =
       evaluate(Quantity::kPredictedSpeedup, "int8", results::BoundKind::kLibrary, sample());
-  EXPECT_EQ(unpredicted.missing.kind, MissingValue::Kind::kNotPredicted);
+  EXPECT_EQ(unpredicted.missing.kind, Matrix::Value::Missing::Kind::kNotPredicted);
   EXPECT_THAT(unpredicted.missing.reason, HasSubstr("no layer can be quantised"));
-  const MatrixValue unexecuted =
+  const Matrix::Value unexecuted =
       evaluate(Quantity::kSpeedup, "int8", results::BoundKind::kLibrary, sample());
-  EXPECT_EQ(unexecuted.missing.kind, MissingValue::Kind::kNotExecuted);
+  EXPECT_EQ(unexecuted.missing.kind, Matrix::Value::Missing::Kind::kNotExecuted);
   EXPECT_EQ(unexecuted.missing.mode, "int8") << "what to execute";
 }
 
@@ -98,7 +97,7 @@ TEST(MatrixQuantity, of_every_kind_is_a_value_or_a_reason) {
                                              results::BoundKind::kPredicted,
                                              results::BoundKind::kBenanzaParallel}) {
         for (const ModelResults& model : {sample(), ModelResults{}}) {
-          const MatrixValue value = evaluate(quantity, to_text(mode), bound, model);
+          const Matrix::Value value = evaluate(quantity, to_text(mode), bound, model);
           EXPECT_EQ(value.estimate.has_value(), value.missing.reason.empty()) << name;
           EXPECT_EQ(value.estimate.has_value(), value.missing.word.empty()) << name;
         }

@@ -36,10 +36,10 @@ inline ModelResults failed_model(const std::string& name,
 }
 
 /// Makes a run of a suite "s" with a stack of this name and library.
-inline MatrixRun run_of(const std::string& id,
-                        const std::string& stack,
-                        std::vector<ModelResults> models) {
-  MatrixRun run;
+inline Matrix::Run run_of(const std::string& id,
+                          const std::string& stack,
+                          std::vector<ModelResults> models) {
+  Matrix::Run run;
   run.header.id = id;
   run.header.suite = "s";
   run.header.backend = "onednn";

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "harness/analysis/matrix/matrix.hpp"
-#include "harness/analysis/matrix/matrix_axis.hpp"
 #include "harness/base/error.hpp"
 #include "harness/results/execution.hpp"
 #include "tests/unit/analysis/matrix_runs.hpp"
@@ -16,7 +15,7 @@ namespace {
 TEST(MatrixView, has_the_papers_figures_that_compare_models_each_once) {
   std::multiset<std::string> figures;
   std::set<std::string_view> names;
-  for (const MatrixView& view : matrix_views()) {
+  for (const MatrixReport::View& view : matrix_views()) {
     EXPECT_TRUE(names.insert(view.name).second) << view.name;
     EXPECT_FALSE(view.shows.empty());
     EXPECT_FALSE(view.needs.empty()) << view.name;
@@ -30,9 +29,9 @@ TEST(MatrixView, has_the_papers_figures_that_compare_models_each_once) {
 }
 
 TEST(MatrixView, of_every_name_builds_a_matrix_with_values_or_reasons) {
-  std::vector<MatrixRun> runs{
+  std::vector<Matrix::Run> runs{
       run_of("1", "x", {timed_model("a", 1.0), timed_model("b", 2.0), timed_model("a", 3.0, 8)})};
-  for (const MatrixView& view : matrix_views()) {
+  for (const MatrixReport::View& view : matrix_views()) {
     for (const std::string& mode : view.query.modes) {
       EXPECT_EQ(to_text(results::execution_mode_from(mode)), mode) << view.name;
     }

@@ -31,12 +31,12 @@ TEST(MergedProfile, samples_of_two_processes_add_up) {
 TEST(MergedProfile, processes_are_told_apart_and_enough_of_them_are_drawn) {
   results::NamedProfile merged = layered_profile(50, 0);
   for (std::size_t process = 2; process <= GroupedSamples::kMinGroups; ++process) {
-    EXPECT_EQ(drawn_unit(merged), DrawnUnit::kBlock);
+    EXPECT_EQ(drawn_unit(merged), GroupedSamples::Unit::kBlock);
     merge_profile(layered_profile(50, 0), merged);
     EXPECT_THAT(merged.processes, SizeIs(process));
   }
   EXPECT_THAT(merged.processes, testing::Each(40U));
-  EXPECT_EQ(drawn_unit(merged), DrawnUnit::kProcess);
+  EXPECT_EQ(drawn_unit(merged), GroupedSamples::Unit::kProcess);
   const GroupedSamples samples(merged, rows_of_steps(merged), merged.steps.size() + 1);
   EXPECT_EQ(samples.groups(), GroupedSamples::kMinGroups);
   results::NamedProfile several = layered_profile(50, 0);
@@ -72,8 +72,8 @@ TEST(MergedProfile, another_program_adds_its_steps) {
 }
 
 /// Returns a listing of two instructions, with samples at the second one.
-results::CodeListing listing_of(const std::string& name, std::uint64_t samples) {
-  results::CodeListing listing;
+results::NamedProfile::Listing listing_of(const std::string& name, std::uint64_t samples) {
+  results::NamedProfile::Listing listing;
   listing.function = {name, "generated"};
   listing.samples = samples;
   listing.bytes = 6;
@@ -121,9 +121,9 @@ TEST(MergedProfile, instructions_that_both_listings_keep_stay) {
 }
 
 /// Returns the profile that a run keeps, of the run's day.
-DatedProfile profile_of_day(int day,
-                            results::NamedProfile profile,
-                            const std::string& environment) {
+RunMerger::DatedProfile profile_of_day(int day,
+                                       results::NamedProfile profile,
+                                       const std::string& environment) {
   results::StoredProfile kept = stored(std::move(profile));
   kept.run = "run" + std::to_string(day);
   return {Timestamp(std::chrono::days(day)), "a", environment, std::move(kept)};
@@ -138,10 +138,10 @@ TEST(RunMerger, merges_the_runs_of_each_environment) {
   ASSERT_THAT(merged, SizeIs(2));
   EXPECT_THAT(merged[0].runs, SizeIs(6));
   EXPECT_THAT(merged[0].blocks, SizeIs(6 * 40));
-  EXPECT_EQ(drawn_unit(merged[0]), DrawnUnit::kRun);
+  EXPECT_EQ(drawn_unit(merged[0]), GroupedSamples::Unit::kRun);
   EXPECT_EQ(merged[1].runs.back().run, "run8") << "that of the newest run comes last";
   EXPECT_EQ(merged[1].runs.back().environment, "new");
-  EXPECT_EQ(drawn_unit(merged[1]), DrawnUnit::kBlock);
+  EXPECT_EQ(drawn_unit(merged[1]), GroupedSamples::Unit::kBlock);
   EXPECT_EQ(count_samples(merged[1], {}), 2 * count_samples(layered_profile(50, 0), {}));
   EXPECT_THAT(merger.take(), testing::IsEmpty());
 }

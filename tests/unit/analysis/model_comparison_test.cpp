@@ -26,9 +26,9 @@ ModelBounds model(const std::vector<ExecutionTime>& executions) {
   return bounds;
 }
 
-std::vector<ModelChange> changes(const ModelBounds& before,
-                                 const ModelBounds& after,
-                                 double deviation = 0.001) {
+std::vector<ModelRegression::Change> changes(const ModelBounds& before,
+                                             const ModelBounds& after,
+                                             double deviation = 0.001) {
   return compare_models({&before, 1}, {&after, 1}, {deviation, 20}, {}, {});
 }
 
@@ -46,8 +46,8 @@ TEST(ModelComparison, end_to_end_times_are_compared_by_mode_and_scenario) {
 TEST(ModelComparison, times_among_other_shapes_are_compared_by_turn_and_decide_nothing) {
   const auto among = [](double first, double changed) {
     ModelBounds bounds = model({execution(10)});
-    for (const auto& [turn, time] : {std::pair(results::ShapeTurn::kFirst, first),
-                                     std::pair(results::ShapeTurn::kChanged, changed)}) {
+    for (const auto& [turn, time] : {std::pair(results::SeriesName::Turn::kFirst, first),
+                                     std::pair(results::SeriesName::Turn::kChanged, changed)}) {
       bounds.alternations.push_back(execution(time));
       bounds.alternations.back().turn = turn;
     }
@@ -78,7 +78,7 @@ TEST(ModelComparison, changes_below_two_percent_of_an_uncalibrated_model_are_non
       changes(model({execution(10)}), model({execution(10.15)}), 0.0002)[0].metric;
   EXPECT_EQ(below.verdict, ComparisonVerdict::kEquivalent);
   EXPECT_DOUBLE_EQ(below.floor->relative, 0.02);
-  EXPECT_EQ(below.floor->source, FloorSource::kAssumed);
+  EXPECT_EQ(below.floor->source, MetricComparison::Floor::Source::kAssumed);
 }
 
 TEST(ModelComparison, changes_below_one_percent_of_a_calibrated_model_are_none) {
@@ -92,7 +92,7 @@ TEST(ModelComparison, changes_below_one_percent_of_a_calibrated_model_are_none) 
   };
   EXPECT_EQ(compare(10.05).verdict, ComparisonVerdict::kEquivalent);
   EXPECT_DOUBLE_EQ(compare(10.05).floor->relative, 0.01);
-  EXPECT_EQ(compare(10.05).floor->source, FloorSource::kFixed);
+  EXPECT_EQ(compare(10.05).floor->source, MetricComparison::Floor::Source::kFixed);
   EXPECT_EQ(compare(10.15).verdict, ComparisonVerdict::kRegressed);
 }
 
@@ -139,7 +139,7 @@ results::ScenarioResult load(bool valid) {
   load.result.emplace();
   if (!valid) {
     load.result->shortfalls.push_back({});
-    load.result->shortfalls.back().kind = loadgen::Shortfall::Kind::kLatency;
+    load.result->shortfalls.back().kind = loadgen::LoadResult::Shortfall::Kind::kLatency;
   }
   return load;
 }

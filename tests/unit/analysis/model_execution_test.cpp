@@ -73,8 +73,8 @@ TEST(ModelBenchmark, takes_its_interval_from_the_scatter_of_processes) {
 TEST(ModelBenchmark, keeps_times_among_other_shapes_apart) {
   std::vector<results::Execution> executions{execution_of({3, 3, 3})};
   for (const std::int64_t process : {1, 2, 3}) {
-    for (const results::ShapeTurn turn : results::kShapeTurns) {
-      executions.push_back(execution_of({turn == results::ShapeTurn::kFirst ? 9.0 : 4.0}));
+    for (const results::SeriesName::Turn turn : results::kShapeTurns) {
+      executions.push_back(execution_of({turn == results::SeriesName::Turn::kFirst ? 9.0 : 4.0}));
       executions.back().turn = turn;
       executions.back().row.process = process;
       executions.back().row.floor = Seconds(0.0);
@@ -86,7 +86,7 @@ TEST(ModelBenchmark, keeps_times_among_other_shapes_apart) {
   EXPECT_EQ(model.executions[0].median, Seconds(2.5));
   EXPECT_THAT(model.findings, testing::SizeIs(1)) << "of the shape alone: 8 s lies above 2.5 s";
   ASSERT_EQ(model.alternations.size(), 3U);
-  EXPECT_EQ(model.alternations[0].turn, results::ShapeTurn::kFirst);
+  EXPECT_EQ(model.alternations[0].turn, results::SeriesName::Turn::kFirst);
   EXPECT_EQ(model.alternations[0].median, Seconds(9.0));
   EXPECT_EQ(model.alternations[0].samples, 3U) << "one of each process";
   EXPECT_EQ(model.alternations[0].process_logs.size(), 3U);
@@ -94,7 +94,7 @@ TEST(ModelBenchmark, keeps_times_among_other_shapes_apart) {
 
 TEST(ModelBenchmark, says_once_that_all_processes_were_disturbed_among_other_shapes) {
   std::vector<results::Execution> executions;
-  for (const results::ShapeTurn turn : results::kShapeTurns) {
+  for (const results::SeriesName::Turn turn : results::kShapeTurns) {
     executions.push_back(execution_of({4.0, 4.0, 4.0}));
     executions.back().turn = turn;
     executions.back().row.disturbance.disturbed = true;
@@ -108,7 +108,7 @@ TEST(ModelBenchmark, says_once_that_all_processes_were_disturbed_among_other_sha
 
 TEST(ModelBenchmark, says_why_shapes_do_not_alternate) {
   results::Execution execution = execution_of({});
-  execution.turn = results::ShapeTurn::kFirst;
+  execution.turn = results::SeriesName::Turn::kFirst;
   execution.row.outcome = {results::Outcome::Kind::kUnsupported, "no dynamic shapes"};
   EXPECT_THAT(findings({}, execution),
               ElementsAre("not executed among its other shapes (plain): unsupported: no dynamic "

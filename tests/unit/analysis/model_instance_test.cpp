@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/bounds/model_instance.hpp"
-
 #include <gtest/gtest.h>
+
+#include "harness/analysis/bounds/model_bounds.hpp"
 
 namespace plumb::analysis {
 namespace {

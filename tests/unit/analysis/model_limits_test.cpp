@@ -41,9 +41,9 @@ TEST(ModelLimits, a_product_at_more_than_half_of_the_peak_is_bound_by_arithmetic
   b.add(graph.layers[0].key, "a", 60.0);
   const ModelLimits limits = limits_of(graph, b, ceilings(100.0, 1000.0));
   ASSERT_THAT(limits.steps, SizeIs(1));
-  EXPECT_EQ(limits.steps[0].limit, BindingLimit::kCompute);
+  EXPECT_EQ(limits.steps[0].limit, ModelLimits::Limit::kCompute);
   EXPECT_NEAR(*limits.steps[0].peak_share, 4'194'304 / 60e-6 / 100e9, 1e-9);
-  EXPECT_DOUBLE_EQ(limits.share(BindingLimit::kCompute), 1.0);
+  EXPECT_DOUBLE_EQ(limits.share(ModelLimits::Limit::kCompute), 1.0);
   EXPECT_DOUBLE_EQ(*limits.ridge, 0.1);
 }
 
@@ -51,7 +51,8 @@ TEST(ModelLimits, below_half_of_both_ceilings_a_step_waits) {
   const model::Graph graph = product();
   RowBuilder b;
   b.add(graph.layers[0].key, "a", 500.0);
-  EXPECT_EQ(limits_of(graph, b, ceilings(100.0, 1000.0)).steps[0].limit, BindingLimit::kLatency);
+  EXPECT_EQ(limits_of(graph, b, ceilings(100.0, 1000.0)).steps[0].limit,
+            ModelLimits::Limit::kLatency);
 }
 
 TEST(ModelLimits, an_element_wise_step_is_bound_by_memory) {
@@ -60,10 +61,10 @@ TEST(ModelLimits, an_element_wise_step_is_bound_by_memory) {
   RowBuilder b;
   b.add(graph.layers[0].key, "a", 1000.0);  // 8 MB in 1 ms
   const ModelLimits limits = limits_of(graph, b, ceilings(100.0, 10.0));
-  EXPECT_EQ(limits.steps[0].limit, BindingLimit::kMemory);
+  EXPECT_EQ(limits.steps[0].limit, ModelLimits::Limit::kMemory);
   EXPECT_NEAR(*limits.steps[0].bandwidth_share, 0.8, 1e-9);
   EXPECT_FALSE(limits.steps[0].peak_share);
-  EXPECT_EQ(limits.limit, BindingLimit::kMemory);
+  EXPECT_EQ(limits.limit, ModelLimits::Limit::kMemory);
   EXPECT_EQ(limits.compulsory.value, 8'000'000);
 }
 
@@ -72,7 +73,8 @@ TEST(ModelLimits, a_step_that_is_shorter_than_its_call_is_overhead) {
   const model::Graph graph = g.build({g.relu(g.input({16}))});
   RowBuilder b;
   b.add(graph.layers[0].key, "a", 1.0).floor = Seconds(0.7e-6);
-  EXPECT_EQ(limits_of(graph, b, ceilings(100.0, 10.0)).steps[0].limit, BindingLimit::kOverhead);
+  EXPECT_EQ(limits_of(graph, b, ceilings(100.0, 10.0)).steps[0].limit,
+            ModelLimits::Limit::kOverhead);
 }
 
 TEST(ModelLimits, without_a_calibration_nothing_is_said_of_ceilings) {
@@ -133,7 +135,7 @@ TEST(ModelLimits, the_slowest_step_comes_first) {
   b.add(graph.layers[1].key, "a", 90.0);
   const ModelLimits limits = limits_of(graph, b, ceilings(100.0, 1000.0));
   EXPECT_EQ(limits.steps[0].layers.front(), 1U);
-  EXPECT_NEAR(limits.share(BindingLimit::kCompute), 60.0 / 150.0, 1e-9);
+  EXPECT_NEAR(limits.share(ModelLimits::Limit::kCompute), 60.0 / 150.0, 1e-9);
 }
 
 }  // namespace

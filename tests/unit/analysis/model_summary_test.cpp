@@ -61,7 +61,7 @@ TEST(ModelSummary, has_a_row_for_each_mode) {
   const ModelBounds model = sample();
   const ModelSummary summary = summarize(model);
   ASSERT_EQ(summary.modes.size(), 4U);
-  const ModeSummary& plain = summary.modes[0];
+  const ModelSummary::Mode& plain = summary.modes[0];
   EXPECT_EQ(plain.bound, Seconds(6.0));
   EXPECT_EQ(plain.predicted, std::nullopt) << "a sum of layers is no price of a plan";
   EXPECT_NEAR(plain.gap().value(), 1.2, 1e-12);

@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 
 #include "harness/analysis/compare/run_comparison.hpp"
-#include "harness/analysis/compare/untimed_metrics.hpp"
 #include "tests/support/result_rows.hpp"
 
 namespace plumb::analysis {

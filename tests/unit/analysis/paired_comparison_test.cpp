@@ -21,7 +21,7 @@ double power(std::size_t layers, int questions) {
   NoisePairs rounds(3);
   int found = 0;
   for (int i = 0; i < questions; ++i) {
-    const PairedAnswer answer = compare_pairs(rounds.question(layers, 1.02), {});
+    const PairedComparison answer = compare_pairs(rounds.question(layers, 1.02), {});
     found += answer.metrics[1].verdict == ComparisonVerdict::kRegressed ? 1 : 0;
   }
   return static_cast<double>(found) / questions;
@@ -29,7 +29,7 @@ double power(std::size_t layers, int questions) {
 
 TEST(PairedComparison, in_sequence_a_change_is_confirmed_by_new_pairs_and_the_rest_ends_early) {
   NoisePairs rounds(7);
-  const PairedAnswer answer = compare_pairs_in_sequence(
+  const PairedComparison answer = compare_pairs_in_sequence(
       rounds.question(5, 1.05, 20), {.layer_floor = 0.02}, SequentialRule());
   EXPECT_EQ(answer.metrics[1].series, "layers/layer0");
   EXPECT_EQ(answer.metrics[1].verdict, ComparisonVerdict::kRegressed);
@@ -39,7 +39,7 @@ TEST(PairedComparison, in_sequence_a_change_is_confirmed_by_new_pairs_and_the_re
   EXPECT_EQ(answer.verdict, ComparisonVerdict::kRegressed);
   EXPECT_TRUE(answer.attribution);
   // What is seen in the screening alone is no change.
-  PairedQuestion question = rounds.question(5, 1.0, 20);
+  PairedComparison::Question question = rounds.question(5, 1.0, 20);
   for (std::size_t round = 0; round < 6; ++round) {
     question.layers[0].candidate[round] *= 1.05;
   }
@@ -53,10 +53,10 @@ TEST(PairedComparison, in_sequence_a_change_is_confirmed_by_new_pairs_and_the_re
 
 TEST(PairedComparison, ratio_interval_and_verdict_of_a_clear_change) {
   NoisePairs rounds(1);
-  PairedQuestion question;
+  PairedComparison::Question question;
   question.id = "clear";
   question.end_to_end = rounds.make("", 2e-3, 1.10);
-  const PairedAnswer answer = compare_pairs(question, {});
+  const PairedComparison answer = compare_pairs(question, {});
   ASSERT_EQ(answer.metrics.size(), 1U);
   const MetricComparison& metric = answer.metrics[0];
   EXPECT_EQ(metric.series, "end_to_end");
@@ -72,7 +72,7 @@ TEST(PairedComparison, ratio_interval_and_verdict_of_a_clear_change) {
 
 TEST(PairedComparison, equal_sides_are_equivalent_where_the_interval_is_tight) {
   NoisePairs rounds(2);
-  PairedQuestion question;
+  PairedComparison::Question question;
   question.end_to_end = rounds.make("", 1e-3, 1.0, 40);
   EXPECT_EQ(compare_pairs(question, {}).verdict, ComparisonVerdict::kEquivalent);
   question.end_to_end = rounds.make("", 1e-3, 1.0, 3);
@@ -81,7 +81,7 @@ TEST(PairedComparison, equal_sides_are_equivalent_where_the_interval_is_tight) {
 
 TEST(PairedComparison, a_change_below_the_floor_is_none) {
   NoisePairs rounds(4);
-  PairedQuestion question;
+  PairedComparison::Question question;
   question.end_to_end = rounds.make("", 1e-3, 1.02, 40);
   ComparisonLimits limits;
   EXPECT_EQ(compare_pairs(question, limits).verdict, ComparisonVerdict::kRegressed);
@@ -91,9 +91,9 @@ TEST(PairedComparison, a_change_below_the_floor_is_none) {
 
 TEST(PairedComparison, bad_samples_are_inconclusive_and_say_why) {
   const auto reason = [](std::vector<double> baseline, std::vector<double> candidate) {
-    PairedQuestion question;
+    PairedComparison::Question question;
     question.end_to_end = PairedSamples{"", std::move(baseline), std::move(candidate)};
-    const PairedAnswer answer = compare_pairs(question, {});
+    const PairedComparison answer = compare_pairs(question, {});
     EXPECT_EQ(answer.verdict, ComparisonVerdict::kInconclusive);
     EXPECT_FALSE(answer.metrics[0].ratio.has_value());
     return answer.metrics[0].reason;
@@ -106,7 +106,7 @@ TEST(PairedComparison, bad_samples_are_inconclusive_and_say_why) {
 }
 
 TEST(PairedComparison, samples_without_any_noise) {
-  PairedQuestion question;
+  PairedComparison::Question question;
   question.end_to_end = PairedSamples{"", std::vector<double>(5, 1.0), std::vector<double>(5, 1.0)};
   EXPECT_EQ(compare_pairs(question, {}).verdict, ComparisonVerdict::kEquivalent);
   question.end_to_end->candidate.assign(5, 1.25);
@@ -115,7 +115,7 @@ TEST(PairedComparison, samples_without_any_noise) {
 
 TEST(PairedComparison, the_change_is_attributed_to_its_layer) {
   NoisePairs rounds(5);
-  const PairedAnswer answer = compare_pairs(rounds.question(8, 1.30), {});
+  const PairedComparison answer = compare_pairs(rounds.question(8, 1.30), {});
   EXPECT_EQ(answer.verdict, ComparisonVerdict::kRegressed);
   ASSERT_TRUE(answer.attribution.has_value());
   EXPECT_NEAR(answer.attribution->layers.at("layer0"), 3e-5, 2e-6);
@@ -128,12 +128,12 @@ TEST(PairedComparison, the_change_is_attributed_to_its_layer) {
 
 TEST(PairedComparison, cost_that_moves_is_no_regression) {
   NoisePairs rounds(6);
-  PairedQuestion question;
+  PairedComparison::Question question;
   question.layers = {rounds.make("up", 1e-3, 1.10),
                      rounds.make("down", 1e-3, 0.90),
                      rounds.make("same", 1e-3, 1.0)};
   question.end_to_end = rounds.make("", 3e-3, 1.0, 20);
-  const PairedAnswer answer = compare_pairs(question, {});
+  const PairedComparison answer = compare_pairs(question, {});
   EXPECT_EQ(answer.metrics[1].verdict, ComparisonVerdict::kRegressed);
   EXPECT_EQ(answer.metrics[2].verdict, ComparisonVerdict::kImproved);
   EXPECT_FALSE(changed(answer.verdict));
@@ -154,7 +154,7 @@ TEST(PairedComparison, without_a_change_alarms_are_as_rare_as_promised) {
     int whole = 0;
     int layers = 0;
     for (int i = 0; i < kQuestions; ++i) {
-      const PairedAnswer answer = compare_pairs(rounds.question(10, 1.0), limits);
+      const PairedComparison answer = compare_pairs(rounds.question(10, 1.0), limits);
       whole += changed(answer.metrics[0].verdict) ? 1 : 0;
       for (std::size_t k = 1; k < answer.metrics.size(); ++k) {
         if (changed(answer.metrics[k].verdict)) {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/bounds/partition.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,12 +6,14 @@
 #include <limits>
 #include <random>
 
+#include "harness/analysis/bounds/model_partition.hpp"
+
 namespace plumb::analysis {
 namespace {
 
 using testing::ElementsAre;
 
-PartitionOption option(std::vector<model::LayerId> layers, double seconds) {
+ModelPartition::Cover::Option option(std::vector<model::LayerId> layers, double seconds) {
   return {std::move(layers), Seconds(seconds)};
 }
 
@@ -23,7 +23,8 @@ struct Price {
   auto operator<=>(const Price&) const = default;
 };
 
-Price price_of(const Partition& cover, const std::vector<PartitionOption>& options) {
+Price price_of(const ModelPartition::Cover& cover,
+               const std::vector<ModelPartition::Cover::Option>& options) {
   Price price;
   for (const std::size_t index : cover.chosen) {
     price.missing += options[index].seconds ? 0U : 1U;
@@ -34,7 +35,7 @@ Price price_of(const Partition& cover, const std::vector<PartitionOption>& optio
 
 /// Tries every exact cover.
 Price cheapest_by_force(std::size_t layers,
-                        const std::vector<PartitionOption>& options,
+                        const std::vector<ModelPartition::Cover::Option>& options,
                         std::vector<bool> taken = {}) {
   taken.resize(layers, false);
   const auto first = std::find(taken.begin(), taken.end(), false);
@@ -43,7 +44,7 @@ Price cheapest_by_force(std::size_t layers,
   }
   const auto layer = static_cast<model::LayerId>(first - taken.begin());
   Price best{std::numeric_limits<std::size_t>::max(), 0.0};
-  for (const PartitionOption& candidate : options) {
+  for (const ModelPartition::Cover::Option& candidate : options) {
     const auto& wanted = candidate.layers;
     if (std::find(wanted.begin(), wanted.end(), layer) == wanted.end() ||
         std::any_of(wanted.begin(), wanted.end(), [&](model::LayerId id) { return taken[id]; }) ||
@@ -64,49 +65,49 @@ Price cheapest_by_force(std::size_t layers,
 
 TEST(Partition, beats_the_greedy_choice) {
   // Greedy takes the largest saving {1,2}: 5 + 1 + 5 = 11. The best is {0,1} and {2,3}: 3 + 3 = 6.
-  const std::vector<PartitionOption> options{option({0}, 5.0),
-                                             option({1}, 5.0),
-                                             option({2}, 5.0),
-                                             option({3}, 5.0),
-                                             option({1, 2}, 1.0),
-                                             option({0, 1}, 3.0),
-                                             option({2, 3}, 3.0)};
-  const Partition cover = cheapest_partition(4, options);
+  const std::vector<ModelPartition::Cover::Option> options{option({0}, 5.0),
+                                                           option({1}, 5.0),
+                                                           option({2}, 5.0),
+                                                           option({3}, 5.0),
+                                                           option({1, 2}, 1.0),
+                                                           option({0, 1}, 3.0),
+                                                           option({2, 3}, 3.0)};
+  const ModelPartition::Cover cover = cheapest_partition(4, options);
   EXPECT_THAT(cover.chosen, ElementsAre(5U, 6U));
   EXPECT_TRUE(cover.optimal);
 }
 
 TEST(Partition, fuses_an_addition_with_one_branch_only) {
   // Layers: conv 0, conv 1, add 2, relu 3; either conv may take add and relu.
-  const std::vector<PartitionOption> options{option({0}, 10.0),
-                                             option({1}, 4.0),
-                                             option({2}, 2.0),
-                                             option({3}, 1.0),
-                                             option({0, 2, 3}, 10.5),
-                                             option({1, 2, 3}, 5.0)};
-  const Partition cover = cheapest_partition(4, options);
+  const std::vector<ModelPartition::Cover::Option> options{option({0}, 10.0),
+                                                           option({1}, 4.0),
+                                                           option({2}, 2.0),
+                                                           option({3}, 1.0),
+                                                           option({0, 2, 3}, 10.5),
+                                                           option({1, 2, 3}, 5.0)};
+  const ModelPartition::Cover cover = cheapest_partition(4, options);
   EXPECT_THAT(cover.chosen, ElementsAre(1U, 4U));  // 14.5; with the other branch 15, plain 17
   EXPECT_DOUBLE_EQ(price_of(cover, options).seconds, 14.5);
-  std::vector<PartitionOption> other = options;
+  std::vector<ModelPartition::Cover::Option> other = options;
   other[5].seconds = Seconds(4.0);
   EXPECT_THAT(cheapest_partition(4, other).chosen, ElementsAre(0U, 5U));
 }
 
 TEST(Partition, prefers_a_measured_fused_layer_to_an_unmeasured_plain_one) {
-  const std::vector<PartitionOption> options{
+  const std::vector<ModelPartition::Cover::Option> options{
       {{0}, std::nullopt}, option({1}, 1.0), option({0, 1}, 100.0)};
   EXPECT_THAT(cheapest_partition(2, options).chosen, ElementsAre(2U));
 }
 
 TEST(Partition, never_uses_a_fused_layer_without_a_time) {
-  const std::vector<PartitionOption> options{
+  const std::vector<ModelPartition::Cover::Option> options{
       option({0}, 1.0), option({1}, 1.0), {{0, 1}, std::nullopt}};
   EXPECT_THAT(cheapest_partition(2, options).chosen, ElementsAre(0U, 1U));
 }
 
 TEST(Partition, views_between_fused_layers_cost_nothing) {
   const auto chosen = [](double fused) {  // layer 1 is a view
-    const std::vector<PartitionOption> options{
+    const std::vector<ModelPartition::Cover::Option> options{
         option({0}, 5.0), option({2}, 5.0), option({3}, 5.0), option({0, 1, 2}, fused)};
     return cheapest_partition(4, options).chosen;
   };
@@ -115,13 +116,13 @@ TEST(Partition, views_between_fused_layers_cost_nothing) {
 }
 
 TEST(Partition, keeps_layers_plain_when_fusion_brings_nothing) {
-  const std::vector<PartitionOption> options{
+  const std::vector<ModelPartition::Cover::Option> options{
       option({0}, 1.0), option({1}, 1.0), option({0, 1}, 2.0)};
   EXPECT_THAT(cheapest_partition(2, options).chosen, ElementsAre(0U, 1U));
 }
 
 TEST(Partition, leaves_out_layers_without_options) {
-  const std::vector<PartitionOption> options{option({0}, 1.0), option({2}, 1.0)};
+  const std::vector<ModelPartition::Cover::Option> options{option({0}, 1.0), option({2}, 1.0)};
   EXPECT_THAT(cheapest_partition(3, options).chosen, ElementsAre(0U, 1U));
   EXPECT_THAT(cheapest_partition(3, {}).chosen, ElementsAre());
 }
@@ -130,7 +131,7 @@ TEST(Partition, equals_brute_force_on_random_options) {
   std::mt19937 random(7);
   for (int round = 0; round < 400; ++round) {
     const std::size_t layers = 1 + random() % 8;
-    std::vector<PartitionOption> options;
+    std::vector<ModelPartition::Cover::Option> options;
     for (model::LayerId layer = 0; layer < layers; ++layer) {
       const bool measured = random() % 8 != 0;
       options.push_back(
@@ -147,7 +148,7 @@ TEST(Partition, equals_brute_force_on_random_options) {
         options.push_back(option(std::move(some), static_cast<double>(1 + random() % 20)));
       }
     }
-    const Partition cover = cheapest_partition(layers, options);
+    const ModelPartition::Cover cover = cheapest_partition(layers, options);
     ASSERT_TRUE(cover.optimal);
     ASSERT_EQ(price_of(cover, options), cheapest_by_force(layers, options)) << "round " << round;
     ASSERT_EQ(cover.chosen, cheapest_partition(layers, options).chosen);
@@ -163,7 +164,7 @@ TEST(Partition, equals_brute_force_on_random_options) {
 
 TEST(Partition, stays_an_exact_cover_when_there_are_too_many_states) {
   // 20 pairs (i, 20 + i): 2^20 states in the middle.
-  std::vector<PartitionOption> options;
+  std::vector<ModelPartition::Cover::Option> options;
   for (model::LayerId layer = 0; layer < 41; ++layer) {
     options.push_back(option({layer}, 1.0));
   }
@@ -171,7 +172,7 @@ TEST(Partition, stays_an_exact_cover_when_there_are_too_many_states) {
     options.push_back(option({layer, 20 + layer}, 1.5));
     options.push_back(option({layer, 40}, 1.9));
   }
-  const Partition cover = cheapest_partition(41, options);
+  const ModelPartition::Cover cover = cheapest_partition(41, options);
   EXPECT_FALSE(cover.optimal);
   std::vector<int> covered(41, 0);
   for (const std::size_t index : cover.chosen) {
@@ -183,7 +184,7 @@ TEST(Partition, stays_an_exact_cover_when_there_are_too_many_states) {
 }
 
 TEST(LayerGroups, have_the_root_of_the_first_after_a_join) {
-  LayerGroups groups(5);
+  ModelPartition::Cover::LayerGroups groups(5);
   groups.join(3, 1);
   groups.join(3, 4);
   groups.join(0, 4);

@@ -16,8 +16,8 @@ MetricComparison regression(double ratio) {
   return metric;
 }
 
-ReplayTimes times(double replayed, double best) {
-  ReplayTimes result;
+Qualification::ReplayTimes times(double replayed, double best) {
+  Qualification::ReplayTimes result;
   result.chosen = "impl=brgconv:avx512_core";
   result.replayed = "impl=brg_conv_fwd:avx512_core";
   result.replay = {"replay", {1.0, 1.01, 0.99}, {replayed, replayed * 1.01, replayed * 0.99}};
@@ -26,54 +26,55 @@ ReplayTimes times(double replayed, double best) {
 }
 
 TEST(PinnedVariantCheck, there_and_as_fast_means_the_heuristic_changed) {
-  const PinnedVariantCheck replay = judge_replay(times(1.02, 1.01), regression(1.4));
-  EXPECT_EQ(replay.finding, ReplayFinding::kHeuristicChanged);
-  EXPECT_EQ(replay.bound, BoundChange::kChoiceOnly);
+  const RoundComparison::PinnedCheck replay = judge_replay(times(1.02, 1.01), regression(1.4));
+  EXPECT_EQ(replay.finding, RoundComparison::PinnedCheck::Finding::kHeuristicChanged);
+  EXPECT_EQ(replay.bound, RoundComparison::PinnedCheck::BoundChange::kChoiceOnly);
   EXPECT_THAT(replay.evidence, HasSubstr("still there"));
 }
 
 TEST(PinnedVariantCheck, blames_no_heuristic_where_both_choose_the_same) {
-  ReplayTimes same = times(1.02, 1.01);
+  Qualification::ReplayTimes same = times(1.02, 1.01);
   same.candidate_chosen = same.replayed;
-  EXPECT_EQ(judge_replay(same, regression(1.4)).finding, ReplayFinding::kNotSeenAgain);
+  EXPECT_EQ(judge_replay(same, regression(1.4)).finding,
+            RoundComparison::PinnedCheck::Finding::kNotSeenAgain);
 }
 
 TEST(PinnedVariantCheck, there_but_slower_means_the_kernel_changed) {
-  const PinnedVariantCheck replay = judge_replay(times(1.38, 1.02), regression(1.4));
-  EXPECT_EQ(replay.finding, ReplayFinding::kKernelChanged);
-  EXPECT_EQ(replay.bound, BoundChange::kChoiceOnly);
+  const RoundComparison::PinnedCheck replay = judge_replay(times(1.38, 1.02), regression(1.4));
+  EXPECT_EQ(replay.finding, RoundComparison::PinnedCheck::Finding::kKernelChanged);
+  EXPECT_EQ(replay.bound, RoundComparison::PinnedCheck::BoundChange::kChoiceOnly);
 }
 
 TEST(PinnedVariantCheck, not_there_means_removed_and_the_best_tell_of_the_bound) {
-  ReplayTimes gone = times(1.0, 1.4);
+  Qualification::ReplayTimes gone = times(1.0, 1.4);
   gone.replayed.clear();
   gone.replay = {};
-  const PinnedVariantCheck replay = judge_replay(gone, regression(1.4));
-  EXPECT_EQ(replay.finding, ReplayFinding::kRemoved);
-  EXPECT_EQ(replay.bound, BoundChange::kCapabilityLost);
+  const RoundComparison::PinnedCheck replay = judge_replay(gone, regression(1.4));
+  EXPECT_EQ(replay.finding, RoundComparison::PinnedCheck::Finding::kRemoved);
+  EXPECT_EQ(replay.bound, RoundComparison::PinnedCheck::BoundChange::kCapabilityLost);
   EXPECT_THAT(replay.evidence, HasSubstr("brgconv:avx512_core"));
 }
 
 TEST(PinnedVariantCheck, blames_nothing_that_the_interval_does_not_show) {
   // Three pairs of four are as slow as the regression. The fourth says that nothing is slower.
-  ReplayTimes noisy = times(1.0, 1.0);
+  Qualification::ReplayTimes noisy = times(1.0, 1.0);
   noisy.replay = {"replay", {1.0, 1.0, 1.0, 1.0}, {1.39, 1.41, 0.95, 1.39}};
   noisy.best = noisy.replay;
-  const PinnedVariantCheck replay = judge_replay(noisy, regression(1.4));
+  const RoundComparison::PinnedCheck replay = judge_replay(noisy, regression(1.4));
   ASSERT_TRUE(replay.best && replay.best->ratio);
   EXPECT_GT(*replay.best->ratio, std::sqrt(1.4)) << "the point alone would say that it is lost";
   EXPECT_LT(replay.best->low, std::sqrt(1.4));
-  EXPECT_EQ(replay.bound, BoundChange::kUndecided);
-  EXPECT_EQ(replay.finding, ReplayFinding::kUndecided);
+  EXPECT_EQ(replay.bound, RoundComparison::PinnedCheck::BoundChange::kUndecided);
+  EXPECT_EQ(replay.finding, RoundComparison::PinnedCheck::Finding::kUndecided);
 }
 
 TEST(PinnedVariantCheck, says_that_it_was_not_tested_where_times_are_missing) {
-  ReplayTimes stopped = times(1.0, 1.0);
+  Qualification::ReplayTimes stopped = times(1.0, 1.0);
   stopped.replay = {};
   stopped.best = {};
-  const PinnedVariantCheck replay = judge_replay(stopped, regression(1.4));
-  EXPECT_EQ(replay.finding, ReplayFinding::kNotTested);
-  EXPECT_EQ(replay.bound, BoundChange::kNotTested);
+  const RoundComparison::PinnedCheck replay = judge_replay(stopped, regression(1.4));
+  EXPECT_EQ(replay.finding, RoundComparison::PinnedCheck::Finding::kNotTested);
+  EXPECT_EQ(replay.bound, RoundComparison::PinnedCheck::BoundChange::kNotTested);
 }
 
 TEST(PinnedVariantCheck, finds_a_renamed_implementation) {

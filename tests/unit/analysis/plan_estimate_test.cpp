@@ -95,7 +95,8 @@ TEST(PlanEstimate, lists_where_a_layer_takes_another_time_inside_than_alone) {
   rows.add(kConv, "a", 20).cache = results::CacheMode::kWeights;
   rows.add(kRelu, "r", 17).cache = results::CacheMode::kWeights;
   const ResultSet results(rows.rows());
-  const std::vector<LayerInModel> layers = largest_differences(executed(), graph, results, 5);
+  const std::vector<ExecutionTime::Layer> layers =
+      largest_differences(executed(), graph, results, 5);
   ASSERT_THAT(layers, SizeIs(2));
   EXPECT_EQ(layers[0].name, "relu1");  // 8 µs less inside
   EXPECT_EQ(layers[1].name, "conv1");  // 5 µs more

@@ -3,15 +3,15 @@
 
 #include <chrono>
 
-#include "harness/analysis/whatif/realised_saving.hpp"
+#include "harness/analysis/whatif/what_if.hpp"
 
 namespace plumb::analysis {
 namespace {
 
-results::ExecutedLayer step(std::vector<model::LayerId> layers,
-                            const std::string& variant,
-                            double seconds) {
-  results::ExecutedLayer layer;
+results::Execution::Layer step(std::vector<model::LayerId> layers,
+                               const std::string& variant,
+                               double seconds) {
+  results::Execution::Layer layer;
   layer.layers = std::move(layers);
   layer.key = {"v1:conv;" + variant};
   layer.variant = variant;
@@ -19,13 +19,14 @@ results::ExecutedLayer step(std::vector<model::LayerId> layers,
   return layer;
 }
 
-results::Execution execution(const std::string& mode, std::vector<results::ExecutedLayer> layers) {
+results::Execution execution(const std::string& mode,
+                             std::vector<results::Execution::Layer> layers) {
   results::Execution execution;
   execution.mode = mode;
   execution.row.summary.n = 9;
   execution.row.process = 1;
   Seconds sum{};
-  for (const results::ExecutedLayer& layer : layers) {
+  for (const results::Execution::Layer& layer : layers) {
     sum += layer.in_context->median;
   }
   execution.in_context = measure::MeasuredTime{sum, {sum, sum}};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
-#include "harness/analysis/bounds/host_agreement.hpp"
+#include "harness/analysis/bounds/model_bounds.hpp"
 #include "harness/analysis/bounds/result_set.hpp"
 #include "harness/results/measurement.hpp"
 #include "tests/support/result_rows.hpp"

@@ -22,7 +22,7 @@ class ProfileBuilder {
 
   /// Adds samples of the last block, of a function of a step. Empty step: between steps.
   ProfileBuilder& samples(const std::string& step,
-                          const results::ProfiledFunction& function,
+                          const results::NamedProfile::CodeNames::Function& function,
                           std::uint32_t count) {
     const std::uint32_t number = step.empty() ? results::kNoStep : number_of(step, steps_);
     const auto address = number_of(function, functions_);
@@ -35,7 +35,7 @@ class ProfileBuilder {
 
   /// Adds samples of the last block that each call of `functions`, outermost first, led to.
   ProfileBuilder& called(const std::string& step,
-                         const std::vector<results::ProfiledFunction>& functions,
+                         const std::vector<results::NamedProfile::CodeNames::Function>& functions,
                          std::uint32_t count) {
     results::CallChain chain;
     for (std::size_t i = functions.size() - 1; i > 0; --i) {
@@ -52,11 +52,11 @@ class ProfileBuilder {
 
   [[nodiscard]] results::NamedProfile build(const std::string& model = "lenet, batch 1") const {
     results::SampledProfile samples = samples_;
-    samples.clock = results::SamplingClock::kCpuClock;
+    samples.clock = results::SampledProfile::Clock::kCpuClock;
     samples.asked_rate = 1000.0;
     samples.rate = 990.0;
     samples.steps.resize(steps_.size());
-    results::CodeNames names;
+    results::NamedProfile::CodeNames names;
     for (std::uint32_t i = 0; i < functions_.size(); ++i) {
       names.functions.push_back(functions_[i]);
       names.addresses.emplace_back(i, i);
@@ -83,7 +83,7 @@ class ProfileBuilder {
 
   results::SampledProfile samples_;
   std::vector<std::string> steps_;
-  std::vector<results::ProfiledFunction> functions_;
+  std::vector<results::NamedProfile::CodeNames::Function> functions_;
 };
 
 /// Returns a profile of `blocks` equal blocks with some samples of each function in step "conv".

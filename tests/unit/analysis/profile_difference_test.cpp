@@ -37,7 +37,7 @@ TEST(ProfileDifference, names_the_function_that_the_baseline_did_not_execute) {
   const ProfileDifference difference = compute_profile_difference(baseline, candidate);
   EXPECT_NEAR(difference.change().count(), 0.002, 1e-4);
   ASSERT_EQ(difference.functions.size(), 3U);
-  const FunctionChange& first = difference.functions.front();
+  const ProfileDifference::Function& first = difference.functions.front();
   EXPECT_EQ(first.function.name, "reorder");
   EXPECT_FALSE(first.in_baseline);
   EXPECT_TRUE(first.in_candidate);
@@ -58,7 +58,7 @@ TEST(ProfileDifference, kernels_are_equal_up_to_the_number_that_a_library_adds) 
           .build();
   const ProfileDifference difference = compute_profile_difference(baseline, candidate);
   ASSERT_EQ(difference.functions.size(), 3U);
-  for (const FunctionChange& change : difference.functions) {
+  for (const ProfileDifference::Function& change : difference.functions) {
     EXPECT_TRUE(change.in_baseline && change.in_candidate) << change.function.name;
     EXPECT_FALSE(change.is_certain()) << change.function.name;
   }
@@ -70,7 +70,7 @@ TEST(ProfileDifference, of_a_profile_with_itself_is_nothing) {
   const ProfileDifference difference = compute_profile_difference(profile, profile);
   EXPECT_EQ(difference.change(), Seconds(0.0));
   EXPECT_EQ(difference.unexplained(), Seconds(0.0));
-  for (const FunctionChange& change : difference.functions) {
+  for (const ProfileDifference::Function& change : difference.functions) {
     EXPECT_EQ(change.change(), Seconds(0.0));
     EXPECT_FALSE(change.is_certain());
   }

@@ -11,8 +11,8 @@
 namespace plumb::analysis {
 namespace {
 
-std::vector<ProfileShare> function_shares(const results::NamedProfile& profile,
-                                          std::uint64_t seed = 1) {
+std::vector<GroupedSamples::Share> function_shares(const results::NamedProfile& profile,
+                                                   std::uint64_t seed = 1) {
   return compute_shares(
       GroupedSamples(profile, rows_of_functions(profile), profile.functions.size()), seed);
 }
@@ -41,7 +41,7 @@ TEST(ProfileSummary, tells_what_is_assigned_and_what_sampling_costs) {
     builder.block(0.05, 10).samples("conv", {"f", "a.so"}, 8).samples("", {"", "b.so"}, 2);
   }
   results::NamedProfile profile = builder.build();
-  for (results::ProfiledBlock& block : profile.blocks) {
+  for (results::SampledProfile::Block& block : profile.blocks) {
     block.sampled = Seconds(0.051);
   }
   const ProfileSummary summary = summarize_profile(profile);
@@ -61,7 +61,7 @@ TEST(ProfileSummary, tells_what_is_assigned_and_what_sampling_costs) {
 
 TEST(ProfileSummary, blocks_that_were_all_sampled_have_their_time_and_no_known_cost) {
   results::NamedProfile profile = equal_blocks(8, {{"f", 10}}).build();
-  for (results::ProfiledBlock& block : profile.blocks) {
+  for (results::SampledProfile::Block& block : profile.blocks) {
     block.unsampled = Seconds(0.0);
   }
   const ProfileSummary summary = summarize_profile(profile);
@@ -126,7 +126,7 @@ TEST(GroupedSamples, rounds_of_a_bootstrap_weigh_groups_as_often_as_they_were_dr
   const results::NamedProfile profile = builder.build();
   const GroupedSamples samples(profile, rows_of_functions(profile), 2);
   constexpr std::size_t kRounds = 100;
-  DrawnGroups drawn(samples.groups(), kRounds);
+  GroupedSamples::Drawn drawn(samples.groups(), kRounds);
   std::mt19937_64 random(3);
   for (std::size_t round = 0; round < kRounds; ++round) {
     drawn.draw(round, random);
@@ -149,7 +149,7 @@ TEST(NameSamples, calls_end_where_they_leave_the_code) {
   samples.blocks.resize(1);
   samples.samples = {{.address = 7, .chain = 0}, {.address = 7}};
   samples.chains = {{21, 31, 41}};
-  results::CodeNames names;
+  results::NamedProfile::CodeNames names;
   names.functions = {{"f", "a.so"}, {"g", "a.so"}, {"", results::kUnmappedImage}};
   names.addresses = {{7, 0}, {20, 1}, {30, 2}, {40, 1}};
   const results::NamedProfile profile = name_samples(samples, names);
@@ -162,7 +162,7 @@ TEST(NameSamples, of_several_threads_have_stacks_that_name_theirs) {
   results::SampledProfile samples;
   samples.blocks.resize(1);
   samples.samples = {{.address = 7}, {.address = 7, .thread = 1}, {.address = 7, .thread = 1}};
-  results::CodeNames names;
+  results::NamedProfile::CodeNames names;
   names.functions = {{"f", "a.so"}};
   names.addresses = {{7, 0}};
   const results::NamedProfile profile = name_samples(samples, names);
@@ -182,7 +182,7 @@ TEST(NameSamples, blocks_in_any_order_are_counted_in_theirs) {
   for (const std::uint32_t block : {2U, 0U, 2U, 1U, 0U}) {
     samples.samples.push_back({.address = 7, .step = results::kNoStep, .block = block});
   }
-  results::CodeNames names;
+  results::NamedProfile::CodeNames names;
   names.functions = {{"f", "a.so"}};
   names.addresses = {{7, 0}};
   const results::NamedProfile profile = name_samples(samples, names);
@@ -222,7 +222,7 @@ TEST(BootstrapInterval, is_wider_for_few_groups) {
     values.push_back(i / 1000.0);
   }
   // t(0.975, 9) / z · sqrt(10 / 9) = 2.262157 / 1.959964 · 1.054093
-  const NumberInterval few = bootstrap_interval(0.5, values, 10);
+  const GroupedSamples::Share::Interval few = bootstrap_interval(0.5, values, 10);
   EXPECT_NEAR(few.low, 0.5 - 0.475 * 1.216616, 1e-5);
   EXPECT_NEAR(few.high, 0.5 + 0.475 * 1.216616, 1e-5);
   EXPECT_NEAR(bootstrap_interval(0.5, values, 1'000'000).high, 0.975, 1e-4);

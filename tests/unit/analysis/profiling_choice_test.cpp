@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/profile/profiling_choice.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "harness/analysis/profile/explained_metrics.hpp"
 
 namespace plumb::analysis {
 namespace {
@@ -11,11 +11,11 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-ChangedMetric model_metric(const std::string& model,
-                           const std::string& mode,
-                           double delta,
-                           double baseline = 1.0) {
-  ChangedMetric metric;
+ProfilingChoice::Metric model_metric(const std::string& model,
+                                     const std::string& mode,
+                                     double delta,
+                                     double baseline = 1.0) {
+  ProfilingChoice::Metric metric;
   metric.series = "models/" + model + "/" + mode;
   metric.model = model;
   metric.mode = mode;
@@ -24,8 +24,10 @@ ChangedMetric model_metric(const std::string& model,
   return metric;
 }
 
-ChangedMetric layer_metric(const std::string& layer, double delta, double baseline = 1.0) {
-  ChangedMetric metric;
+ProfilingChoice::Metric layer_metric(const std::string& layer,
+                                     double delta,
+                                     double baseline = 1.0) {
+  ProfilingChoice::Metric metric;
   metric.series = "layers/" + layer;
   metric.layer = layer;
   metric.delta = delta;
@@ -35,7 +37,7 @@ ChangedMetric layer_metric(const std::string& layer, double delta, double baseli
 
 std::vector<std::string> texts(const ProfilingChoice& choice) {
   std::vector<std::string> all;
-  for (const ProfiledModel& each : choice.models) {
+  for (const ProfilingChoice::Model& each : choice.models) {
     all.push_back(each.subject + " " + to_text(each.mode));
   }
   return all;
@@ -62,12 +64,12 @@ TEST(ProfilingChoiceTest, a_layer_adds_a_model_unless_one_of_its_models_changed)
 }
 
 TEST(ProfilingChoiceTest, controls_are_a_long_layer_and_a_short_model_that_did_not_change) {
-  const std::vector<ChangedMetric> not_changed{model_metric("b", "plain", 0.0, 3.0),
-                                               model_metric("c", "fusion", 0.0, 2.0),
-                                               model_metric("a", "plain", 0.0, 1.0),
-                                               layer_metric("conv", 0.0, 0.1),
-                                               layer_metric("pool", 0.0, 0.2),
-                                               layer_metric("relu", 0.0, 0.5)};
+  const std::vector<ProfilingChoice::Metric> not_changed{model_metric("b", "plain", 0.0, 3.0),
+                                                         model_metric("c", "fusion", 0.0, 2.0),
+                                                         model_metric("a", "plain", 0.0, 1.0),
+                                                         layer_metric("conv", 0.0, 0.1),
+                                                         layer_metric("pool", 0.0, 0.2),
+                                                         layer_metric("relu", 0.0, 0.5)};
   const ProfilingChoice choice = choose_profiling(
       {model_metric("a", "fusion", 0.1)}, not_changed, {{"conv", {"a"}}, {"pool", {"a", "b"}}});
   EXPECT_THAT(texts(choice), ElementsAre("a fusion", "c fusion"));
@@ -80,11 +82,11 @@ TEST(ProfilingChoiceTest, controls_are_a_long_layer_and_a_short_model_that_did_n
 }
 
 TEST(ProfilingChoiceTest, layers_of_no_model_are_profiled_alone_with_a_control) {
-  std::vector<ChangedMetric> changed;
+  std::vector<ProfilingChoice::Metric> changed;
   for (int i = 0; i < 12; ++i) {
     changed.push_back(layer_metric("gemm" + std::to_string(i), i % 2 == 0 ? 0.1 * i : -0.1 * i));
   }
-  const std::vector<ChangedMetric> not_changed{
+  const std::vector<ProfilingChoice::Metric> not_changed{
       layer_metric("short", 0.0, 0.1), layer_metric("long", 0.0, 0.2), layer_metric("pool", 0.0)};
   const std::map<std::string, std::vector<std::string>> models{{"pool", {"b"}}};
   const ProfilingChoice choice = choose_profiling(changed, not_changed, models);

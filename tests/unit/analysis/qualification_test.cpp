@@ -21,9 +21,9 @@ TEST(Qualification, reads_back_what_it_wrote) {
                                       .who = "release team",
                                       .expires = "2027-03-01"});
   written.results.push_back(
-      {"layer_slowdown", "at most +10%", CriterionState::kWaived, "…", {"x"}});
+      {"layer_slowdown", "at most +10%", Qualification::Criterion::State::kWaived, "…", {"x"}});
   written.verdict = QualificationVerdict::kApproveWithExceptions;
-  QualifiedMetric& layer = written.layers.emplace_back();
+  RoundComparison::Metric& layer = written.layers.emplace_back();
   layer.subject = "v1:conv;…";
   layer.test.series = "layers/v1:conv;…";
   layer.test.ratio = 1.25;
@@ -34,11 +34,11 @@ TEST(Qualification, reads_back_what_it_wrote) {
   layer.test.verdict = ComparisonVerdict::kRegressed;
   layer.test.causes.push_back({"implementation removed", 1.0, "jit_wino_4x3 is not there"});
   layer.baseline_seconds = {0.001, 0.0011};
-  layer.replay.finding = ReplayFinding::kRemoved;
-  layer.replay.bound = BoundChange::kCapabilityLost;
+  layer.replay.finding = RoundComparison::PinnedCheck::Finding::kRemoved;
+  layer.replay.bound = RoundComparison::PinnedCheck::BoundChange::kCapabilityLost;
   layer.replay.best = layer.test;
   written.layers.emplace_back().test.reason = "the candidate crashed";  // no ratio
-  ModelAttribution& split = written.attributions.emplace_back();
+  RunComparison::Attribution& split = written.attributions.emplace_back();
   split.subject = "lenet|1|f32|";
   split.layers.emplace_back().layer = "v1:conv;…";
   written.alarms = {.tests = 40, .alarms = 2, .level = 0.05, .low = 0.01, .high = 0.17};
@@ -59,10 +59,11 @@ TEST(Qualification, reads_back_what_it_wrote) {
   EXPECT_NE(json.find(R"("verdict":"same bits")"), std::string::npos);
   EXPECT_EQ(read.verdict, QualificationVerdict::kApproveWithExceptions);
   EXPECT_EQ(read.layers[0].test.ratio, 1.25);
-  EXPECT_EQ(read.layers[0].replay.bound, BoundChange::kCapabilityLost);
+  EXPECT_EQ(read.layers[0].replay.bound,
+            RoundComparison::PinnedCheck::BoundChange::kCapabilityLost);
   EXPECT_FALSE(read.layers[1].test.ratio.has_value());
   EXPECT_EQ(read.criteria.maximum_error, 1e-4);
-  EXPECT_EQ(read.results[0].state, CriterionState::kWaived);
+  EXPECT_EQ(read.results[0].state, Qualification::Criterion::State::kWaived);
 }
 
 TEST(Qualification, reads_what_earlier_versions_wrote) {

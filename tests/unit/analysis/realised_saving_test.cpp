@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/whatif/realised_saving.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "harness/analysis/whatif/what_if.hpp"
 
 namespace plumb::analysis {
 namespace {
@@ -80,7 +80,7 @@ TEST(RealisedSaving, gives_the_error_an_interval_of_all_four_times) {
   whatifs.whatifs[0].baseline_interval = {Seconds(7.7), Seconds(8.0)};
   whatifs.whatifs[0].predicted_interval = {Seconds(3.8), Seconds(4.4)};
   add_realised_savings(model, ResultSet({}), whatifs);
-  const PredictionError within = whatifs.whatifs[0].prediction_error.value();
+  const WhatIfResult::PredictionError within = whatifs.whatifs[0].prediction_error.value();
   EXPECT_NEAR(within.share, 0.1, 1e-12);
   EXPECT_EQ(within.low, 0.0);  // −0.3 s to 2.1 s: both savings may be the same
   EXPECT_NEAR(within.high, 0.21, 1e-12);
@@ -91,13 +91,13 @@ TEST(RealisedSaving, says_when_the_error_is_more_than_the_intervals_allow) {
   model.executions = {execution("plain", 10, 9, 11), execution("fusion", 12, 12, 12)};
   ModelWhatIfs whatifs = fusion_what_if();
   add_realised_savings(model, ResultSet({}), whatifs);
-  const PredictionError beyond = whatifs.whatifs[0].prediction_error.value();
+  const WhatIfResult::PredictionError beyond = whatifs.whatifs[0].prediction_error.value();
   EXPECT_NEAR(beyond.share, 0.6, 1e-12);  // 4 s predicted, 2 s lost
   EXPECT_NEAR(beyond.low, 0.5, 1e-12);
   EXPECT_NEAR(beyond.high, 0.7, 1e-12);
   model.executions[1] = execution("fusion", 1, 1, 1);
   add_realised_savings(model, ResultSet({}), whatifs);
-  const PredictionError less = whatifs.whatifs[0].prediction_error.value();
+  const WhatIfResult::PredictionError less = whatifs.whatifs[0].prediction_error.value();
   EXPECT_NEAR(less.share, 0.5, 1e-12);  // 4 s predicted, 9 s saved
   EXPECT_NEAR(less.low, 0.4, 1e-12);
   EXPECT_NEAR(less.high, 0.6, 1e-12);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analysis/compare/regression_state.hpp"
-
 #include <gmock/gmock.h>
+
+#include "harness/analysis/compare/model_comparison.hpp"
 
 namespace plumb::analysis {
 namespace {
@@ -48,13 +48,13 @@ using RunModels = std::vector<ModelBounds>;
 ModelRegression judged(const std::vector<RunModels>& newest_first,
                        const std::string& metric,
                        const std::optional<RunModels>& baseline = {}) {
-  std::vector<ComparableRun> runs;
+  std::vector<ModelRegression::Run> runs;
   for (const RunModels& run : newest_first) {
     runs.push_back({run, {0.002, 20}});
   }
-  std::optional<ComparableRun> kept;
+  std::optional<ModelRegression::Run> kept;
   if (baseline) {
-    kept = ComparableRun{*baseline, {0.002, 20}};
+    kept = ModelRegression::Run{*baseline, {0.002, 20}};
   }
   for (const ModelRegression& regression : find_regressions(runs, kept)) {
     if (regression.metric == metric) {
@@ -65,7 +65,7 @@ ModelRegression judged(const std::vector<RunModels>& newest_first,
   return {};
 }
 
-RegressionState latency_state(std::initializer_list<double> newest_first) {
+ModelRegression::State latency_state(std::initializer_list<double> newest_first) {
   std::vector<RunModels> runs;
   for (const double time : newest_first) {
     runs.push_back(run_of(1.0, time));
@@ -75,29 +75,29 @@ RegressionState latency_state(std::initializer_list<double> newest_first) {
 
 TEST(RegressionState, one_run_has_no_baseline) {
   const ModelRegression alone = judged({run_of(1.0, 2.0)}, "bound_library");
-  EXPECT_EQ(alone.state, RegressionState::kNoBaseline);
+  EXPECT_EQ(alone.state, ModelRegression::State::kNoBaseline);
   EXPECT_FALSE(alone.ratio);
   EXPECT_EQ(alone.mode, "fusion");
 }
 
 TEST(RegressionState, equal_runs_are_equivalent_and_faster_ones_improved) {
-  EXPECT_EQ(latency_state({2.0, 2.0}), RegressionState::kEquivalent);
-  EXPECT_EQ(latency_state({1.8, 2.0}), RegressionState::kImproved);
+  EXPECT_EQ(latency_state({2.0, 2.0}), ModelRegression::State::kEquivalent);
+  EXPECT_EQ(latency_state({1.8, 2.0}), ModelRegression::State::kImproved);
 }
 
 TEST(RegressionState, the_first_worse_run_is_only_suspected) {
-  EXPECT_EQ(latency_state({2.2, 2.0, 2.0}), RegressionState::kSuspected);
+  EXPECT_EQ(latency_state({2.2, 2.0, 2.0}), ModelRegression::State::kSuspected);
 }
 
 TEST(RegressionState, two_worse_runs_confirm_and_it_stays_until_a_run_is_better) {
-  EXPECT_EQ(latency_state({2.2, 2.2, 2.0}), RegressionState::kRegressed);
-  EXPECT_EQ(latency_state({2.2, 2.2, 2.2, 2.2, 2.0, 2.0}), RegressionState::kRegressed);
-  EXPECT_EQ(latency_state({2.0, 2.2, 2.2, 2.0}), RegressionState::kImproved);
-  EXPECT_EQ(latency_state({2.0, 2.0, 2.2, 2.2, 2.0}), RegressionState::kEquivalent);
+  EXPECT_EQ(latency_state({2.2, 2.2, 2.0}), ModelRegression::State::kRegressed);
+  EXPECT_EQ(latency_state({2.2, 2.2, 2.2, 2.2, 2.0, 2.0}), ModelRegression::State::kRegressed);
+  EXPECT_EQ(latency_state({2.0, 2.2, 2.2, 2.0}), ModelRegression::State::kImproved);
+  EXPECT_EQ(latency_state({2.0, 2.0, 2.2, 2.2, 2.0}), ModelRegression::State::kEquivalent);
 }
 
 TEST(RegressionState, one_slow_run_between_is_no_regression) {
-  EXPECT_EQ(latency_state({2.2, 2.0, 2.2, 2.0}), RegressionState::kSuspected);
+  EXPECT_EQ(latency_state({2.2, 2.0, 2.2, 2.0}), ModelRegression::State::kSuspected);
 }
 
 TEST(RegressionState, the_ratio_is_to_the_run_before_the_change) {
@@ -108,37 +108,37 @@ TEST(RegressionState, the_ratio_is_to_the_run_before_the_change) {
 TEST(RegressionState, a_baseline_judges_the_newest_two) {
   const RunModels fast = run_of(1.0, 2.0);
   const RunModels slow = run_of(1.1, 2.2);
-  EXPECT_EQ(judged({slow}, "bound_library", fast).state, RegressionState::kSuspected);
-  EXPECT_EQ(judged({slow, slow}, "bound_library", fast).state, RegressionState::kRegressed);
-  EXPECT_EQ(judged({slow, fast}, "bound_library", fast).state, RegressionState::kSuspected);
-  EXPECT_EQ(judged({fast, slow}, "bound_library", fast).state, RegressionState::kEquivalent);
+  EXPECT_EQ(judged({slow}, "bound_library", fast).state, ModelRegression::State::kSuspected);
+  EXPECT_EQ(judged({slow, slow}, "bound_library", fast).state, ModelRegression::State::kRegressed);
+  EXPECT_EQ(judged({slow, fast}, "bound_library", fast).state, ModelRegression::State::kSuspected);
+  EXPECT_EQ(judged({fast, slow}, "bound_library", fast).state, ModelRegression::State::kEquivalent);
 }
 
 TEST(RegressionState, what_worked_before_and_fails_is_broken) {
   const std::vector<RunModels> runs{run_of(1.0, std::nullopt), run_of(1.0, 2.0)};
-  EXPECT_EQ(judged(runs, "latency").state, RegressionState::kBroken);
+  EXPECT_EQ(judged(runs, "latency").state, ModelRegression::State::kBroken);
   EXPECT_EQ(judged({run_of({}, 2.0), run_of(1.0, 2.0)}, "bound_library").state,
-            RegressionState::kBroken);
+            ModelRegression::State::kBroken);
   const std::vector<RunModels> longer{run_of({}, 2.0), run_of({}, 2.0), run_of(1.0, 2.0)};
-  EXPECT_EQ(judged(longer, "bound_library").state, RegressionState::kBroken);
+  EXPECT_EQ(judged(longer, "bound_library").state, ModelRegression::State::kBroken);
 }
 
 TEST(RegressionState, a_layer_that_was_not_measured_breaks_nothing) {
   RunModels partial = run_of({}, 2.0);
   partial[0].unsupported[0].outcome.reset();
   EXPECT_EQ(judged({partial, run_of(1.0, 2.0)}, "bound_library").state,
-            RegressionState::kInconclusive);
+            ModelRegression::State::kInconclusive);
 }
 
 TEST(RegressionState, other_scenarios_are_not_latency) {
   RunModels run = run_of(1.0, 2.0);
   run[0].executions[0].scenario = loadgen::ScenarioName::kOffline;
-  EXPECT_EQ(find_regressions(std::vector<ComparableRun>{{run, {}}}, {}).size(), 1U);
+  EXPECT_EQ(find_regressions(std::vector<ModelRegression::Run>{{run, {}}}, {}).size(), 1U);
 }
 
 TEST(RegressionState, has_a_text_for_every_state) {
-  EXPECT_EQ(to_text(RegressionState::kBroken), "broken");
-  EXPECT_EQ(to_text(RegressionState::kNoBaseline), "no_baseline");
+  EXPECT_EQ(to_text(ModelRegression::State::kBroken), "broken");
+  EXPECT_EQ(to_text(ModelRegression::State::kNoBaseline), "no_baseline");
 }
 
 }  // namespace

@@ -116,7 +116,8 @@ std::pair<double, double> compute_coverage_of_changes(std::uint64_t replays) {
   std::uint64_t by_blocks = 0;
   const auto is_certain = [](const results::NamedProfile& before,
                              const results::NamedProfile& after) {
-    const std::vector<FunctionChange> changes = compute_profile_difference(before, after).functions;
+    const std::vector<ProfileDifference::Function> changes =
+        compute_profile_difference(before, after).functions;
     const auto first = std::find_if(changes.begin(), changes.end(), [](const auto& each) {
       return each.function.name == "first";
     });
@@ -135,7 +136,7 @@ std::pair<double, double> compute_coverage_of_changes(std::uint64_t replays) {
           static_cast<double>(by_blocks) / static_cast<double>(replays)};
 }
 
-bool holds(const ProfileShare& share, double truth) {
+bool holds(const GroupedSamples::Share& share, double truth) {
   return share.interval.value().low <= truth && truth <= share.interval.value().high;
 }
 
@@ -161,9 +162,9 @@ std::pair<double, double> compute_coverage(
 
 /// Returns a listing of one function, whose instructions have the samples of a profile's functions
 /// but the last.
-results::CodeListing list_as_instructions(const results::NamedProfile& profile) {
-  results::CodeListing listing;
-  for (const results::ProfileCell& cell : profile.cells) {
+results::NamedProfile::Listing list_as_instructions(const results::NamedProfile& profile) {
+  results::NamedProfile::Listing listing;
+  for (const results::NamedProfile::Cell& cell : profile.cells) {
     const std::uint64_t samples = results::count_samples(cell.counts);
     results::append_blocks(cell.counts, 0, listing.counts);
     listing.samples += samples;
@@ -185,8 +186,8 @@ std::pair<double, double> compute_instruction_coverage(std::uint64_t replays,
   for (std::uint64_t seed = 1; seed <= replays; ++seed) {
     Replay replay(seed);
     const results::NamedProfile profile = take(replay);
-    results::CodeListing listing = list_as_instructions(profile);
-    const ListedCode code = list_shares(profile, listing);
+    results::NamedProfile::Listing listing = list_as_instructions(profile);
+    const FunctionGrowth::Listing code = list_shares(profile, listing);
     EXPECT_TRUE(code.drawn);
     EXPECT_EQ(code.listing.instructions[0].text, "first");
     drawn += holds(code.shares.at(0), Replay::kFirst) ? 1U : 0U;

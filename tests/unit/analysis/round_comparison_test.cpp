@@ -5,8 +5,7 @@
 
 #include <cmath>
 
-#include "harness/analysis/qualify/criteria_judgement.hpp"
-#include "harness/analysis/qualify/qualification_evidence.hpp"
+#include "harness/analysis/qualify/qualification.hpp"
 #include "tests/support/round_builder.hpp"
 
 namespace plumb::analysis {
@@ -40,7 +39,7 @@ const SequentialRule& rule() {
 }
 
 Qualification judged(const std::vector<results::PairedRound>& rounds,
-                     QualificationCriteria criteria = {}) {
+                     Qualification::Criteria criteria = {}) {
   Qualification q;
   q.criteria = std::move(criteria);
   RoundComparison comparison = compare_rounds(rounds, rule(), {});
@@ -53,10 +52,11 @@ Qualification judged(const std::vector<results::PairedRound>& rounds,
   return q;
 }
 
-const CriterionResult& result_of(const Qualification& q, const std::string& name) {
-  return *std::find_if(q.results.begin(), q.results.end(), [&](const CriterionResult& result) {
-    return result.criterion == name;
-  });
+const Qualification::Criterion& result_of(const Qualification& q, const std::string& name) {
+  return *std::find_if(
+      q.results.begin(), q.results.end(), [&](const Qualification::Criterion& result) {
+        return result.criterion == name;
+      });
 }
 
 TEST(RoundComparison, two_equal_stacks_are_approved_after_the_screening) {
@@ -64,7 +64,7 @@ TEST(RoundComparison, two_equal_stacks_are_approved_after_the_screening) {
   EXPECT_EQ(q.verdict, QualificationVerdict::kNotEnoughEvidence);  // 3 pairs: wide intervals
   const Qualification more = judged(built(10, 1.0).rounds());
   EXPECT_EQ(more.verdict, QualificationVerdict::kApprove) << more.reason;
-  for (const QualifiedMetric& metric : more.layers) {
+  for (const RoundComparison::Metric& metric : more.layers) {
     EXPECT_EQ(metric.test.verdict, ComparisonVerdict::kEquivalent);
   }
   EXPECT_TRUE(more.findings.empty());
@@ -89,7 +89,7 @@ TEST(RoundComparison, a_slower_layer_is_found_named_and_attributed) {
 }
 
 TEST(RoundComparison, waivers_excuse_until_they_expire) {
-  QualificationCriteria criteria;
+  Qualification::Criteria criteria;
   criteria.waivers.push_back({"first", "replaced next month", "team", "2027-01-31", false, {}});
   criteria.waivers.push_back({"m *", "likewise", "team", "2027-01-31", false, {}});
   criteria.waivers.push_back({"geometric mean*", "likewise", "team", "2027-01-31", false, {}});
@@ -121,7 +121,7 @@ TEST(RoundComparison, a_growth_too_small_to_matter_fails_no_criterion) {
   EXPECT_EQ(q.verdict, QualificationVerdict::kReject);
   EXPECT_THAT(result_of(q, "memory_growth").cases, testing::ElementsAre("m plain memory"));
 
-  QualificationCriteria criteria;
+  Qualification::Criteria criteria;
   criteria.file = "loose.toml";
   criteria.memory_minimum_bytes = 2.0 * 1024 * 1024;
   criteria.control_drift = 9.0;
@@ -135,7 +135,7 @@ TEST(RoundComparison, a_growth_too_small_to_matter_fails_no_criterion) {
 TEST(RoundComparison, judging_again_keeps_what_criteria_cannot_mend) {
   std::vector<results::PairedRound> rounds = built(10, 1.5).rounds();
   Qualification q = judged(rounds);
-  QualificationCriteria criteria;
+  Qualification::Criteria criteria;
   criteria.waivers.push_back({"first", "known", "team", "2027-01-31", false, {}});
   judge_again(q, criteria);
   EXPECT_EQ(q.layers[0].waived_by, "known");
@@ -159,8 +159,8 @@ TEST(RoundComparison, what_worked_and_does_no_more_is_broken) {
   const Qualification q = judged(rounds);
   EXPECT_EQ(q.layers[1].test.verdict, ComparisonVerdict::kBroken);
   EXPECT_THAT(q.layers[1].test.reason, HasSubstr("differs by 3"));
-  EXPECT_EQ(result_of(q, "new_unsupported").state, CriterionState::kFailed);
-  EXPECT_EQ(result_of(q, "maximum_error").state, CriterionState::kFailed);
+  EXPECT_EQ(result_of(q, "new_unsupported").state, Qualification::Criterion::State::kFailed);
+  EXPECT_EQ(result_of(q, "maximum_error").state, Qualification::Criterion::State::kFailed);
 }
 
 TEST(RoundComparison, one_crash_is_not_a_break_and_two_are) {
@@ -291,7 +291,7 @@ TEST(AlarmControl, where_it_fails_no_time_decides) {
   EXPECT_GT(q.alarms.alarms, 20U);
   EXPECT_EQ(q.verdict, QualificationVerdict::kNotEnoughEvidence);
   EXPECT_THAT(q.reason, HasSubstr("the A/A control failed"));
-  EXPECT_EQ(result_of(q, "layer_slowdown").state, CriterionState::kOpen);
+  EXPECT_EQ(result_of(q, "layer_slowdown").state, Qualification::Criterion::State::kOpen);
 
   rounds[0].candidate.layers.at(model::LayerKey{"7"}).outcome = {
       results::Outcome::Kind::kWrongResult, "differs by 3"};
@@ -345,9 +345,10 @@ TEST(Accuracy, tells_bits_tolerance_and_what_got_worse) {
   EXPECT_EQ(verdict(), Qualification::Accuracy::Verdict::kWithinTolerance);
   after.maximum_error = 1e-6;
   EXPECT_EQ(verdict(), Qualification::Accuracy::Verdict::kWorse);
-  QualificationCriteria criteria;
+  Qualification::Criteria criteria;
   criteria.maximum_error = 5e-7;
-  EXPECT_EQ(result_of(judged(rounds, criteria), "maximum_error").state, CriterionState::kFailed);
+  EXPECT_EQ(result_of(judged(rounds, criteria), "maximum_error").state,
+            Qualification::Criterion::State::kFailed);
 }
 
 }  // namespace

@@ -125,11 +125,11 @@ TEST(RunComparison, a_calibrated_floor_takes_the_place_of_the_assumed_one) {
   EXPECT_EQ(noisy.verdict, ComparisonVerdict::kEquivalent)
       << "it differs by that between processes";
   EXPECT_DOUBLE_EQ(noisy.floor->relative, 0.15);
-  EXPECT_EQ(noisy.floor->source, FloorSource::kCalibrated);
+  EXPECT_EQ(noisy.floor->source, MetricComparison::Floor::Source::kCalibrated);
   const MetricComparison& other = metrics.at("layers/" + test::key(2).text);
   EXPECT_EQ(other.verdict, ComparisonVerdict::kRegressed);
   EXPECT_DOUBLE_EQ(other.floor->relative, 0.02) << "three deviations of 0.52 % are less";
-  EXPECT_EQ(other.floor->source, FloorSource::kAssumed);
+  EXPECT_EQ(other.floor->source, MetricComparison::Floor::Source::kAssumed);
 }
 
 TEST(RunComparison, floors_of_two_environments_are_joined_by_the_larger) {
@@ -153,7 +153,7 @@ results::Execution executed(double seconds,
   const Seconds median(seconds);
   execution.row.summary = {30, median, {median, median}, median, median, median, true};
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    results::ExecutedLayer& layer = execution.layers.emplace_back();
+    results::Execution::Layer& layer = execution.layers.emplace_back();
     layer.layers = {i};
     layer.key = layers[i].first;
     layer.variant = "impl=jit:avx2";
@@ -190,7 +190,7 @@ TEST(RunComparison, a_model_s_change_is_split_over_its_layers_and_the_rest_is_un
       {},
       {});
   ASSERT_EQ(found.attributions.size(), 1U);
-  const ModelAttribution& split = found.attributions[0];
+  const RunComparison::Attribution& split = found.attributions[0];
   EXPECT_NEAR(split.delta_seconds, 3.5e-3, 1e-12);
   EXPECT_NEAR(split.delta_error, found.deviation.relative * std::hypot(10e-3, 13.5e-3), 1e-9);
   ASSERT_EQ(split.layers.size(), 2U);

@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "harness/analysis/report/run_report.hpp"
+#include "harness/analysis/report/reports.hpp"
 
 namespace plumb::analysis {
 namespace {

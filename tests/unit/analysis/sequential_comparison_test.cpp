@@ -15,7 +15,7 @@ const SequentialRule& rule() {
   return kRule;
 }
 
-FamilyLimits without_floor(double level) {
+SequentialRule::Limits without_floor(double level) {
   return {.kind = MetricKind::kEndToEnd, .change = {.level = level, .floor = 0.0, .margin = 0.0}};
 }
 
@@ -23,7 +23,7 @@ double alarms(double level, int trials, std::uint64_t seed) {
   NoisePairs source(seed);
   int found = 0;
   for (int i = 0; i < trials; ++i) {
-    const StagedPairs metric = source.staged("m", 1.0, 6, 20);
+    const SequentialRule::Pairs metric = source.staged("m", 1.0, 6, 20);
     const auto verdict = rule().judge({&metric, 1}, without_floor(level))[0].metric.verdict;
     found += verdict == ComparisonVerdict::kRegressed || verdict == ComparisonVerdict::kImproved;
   }
@@ -45,7 +45,7 @@ TEST(SequentialComparison, finds_two_percent_among_forty_layers) {
   int wrong = 0;
   constexpr int kFamilies = 100;
   for (int i = 0; i < kFamilies; ++i) {
-    std::vector<StagedPairs> family;
+    std::vector<SequentialRule::Pairs> family;
     for (int layer = 0; layer < 40; ++layer) {
       family.push_back(source.staged("l", layer == 0 ? 1.02 : 1.0, 6, 20));
     }
@@ -66,8 +66,8 @@ TEST(SequentialComparison, finds_two_percent_among_forty_layers) {
 TEST(SequentialComparison, confirms_on_new_pairs_only) {
   // The screening says 10% slower; the new pairs say that nothing changed.
   NoisePairs source(3);
-  StagedPairs metric = source.staged("m", 1.10, 6, 6);
-  const StagedPairs quiet = source.staged("m", 1.0, 0, 14);
+  SequentialRule::Pairs metric = source.staged("m", 1.10, 6, 6);
+  const SequentialRule::Pairs quiet = source.staged("m", 1.0, 0, 14);
   metric.pairs.baseline.insert(
       metric.pairs.baseline.end(), quiet.pairs.baseline.begin(), quiet.pairs.baseline.end());
   metric.pairs.candidate.insert(
@@ -79,11 +79,11 @@ TEST(SequentialComparison, confirms_on_new_pairs_only) {
 
 TEST(SequentialComparison, stops_early_either_way_and_reports_what_it_has_seen) {
   NoisePairs source(4);
-  const StagedPairs slow = source.staged("slow", 1.30, 6, 10);
-  const StagedPairs same = source.staged("same", 1.0, 6, 6);
-  const FamilyLimits limits{.kind = MetricKind::kLayer,
-                            .change = {.level = 0.05, .floor = 0.02, .margin = 0.03}};
-  const std::vector<StagedPairs> family{slow, same};
+  const SequentialRule::Pairs slow = source.staged("slow", 1.30, 6, 10);
+  const SequentialRule::Pairs same = source.staged("same", 1.0, 6, 6);
+  const SequentialRule::Limits limits{.kind = MetricKind::kLayer,
+                                      .change = {.level = 0.05, .floor = 0.02, .margin = 0.03}};
+  const std::vector<SequentialRule::Pairs> family{slow, same};
   const auto results = rule().judge(family, limits);
   EXPECT_EQ(results[0].metric.verdict, ComparisonVerdict::kRegressed);
   EXPECT_EQ(results[0].decided_at, 10U);
@@ -97,9 +97,9 @@ TEST(SequentialComparison, stops_early_either_way_and_reports_what_it_has_seen) 
 
 TEST(SequentialComparison, a_metric_may_have_a_larger_floor_than_its_family) {
   NoisePairs source(5);
-  std::vector<StagedPairs> family{source.staged("own", 1.05, 6, 10),
-                                  source.staged("family's", 1.05, 6, 10)};
-  family[0].floor = {0.10, FloorSource::kCalibrated};
+  std::vector<SequentialRule::Pairs> family{source.staged("own", 1.05, 6, 10),
+                                            source.staged("family's", 1.05, 6, 10)};
+  family[0].floor = {0.10, MetricComparison::Floor::Source::kCalibrated};
   const auto results = rule().judge(
       family,
       {.kind = MetricKind::kLayer, .change = {.level = 0.05, .floor = 0.02, .margin = 0.02}});
@@ -109,7 +109,7 @@ TEST(SequentialComparison, a_metric_may_have_a_larger_floor_than_its_family) {
 
 TEST(SequentialComparison, is_inconclusive_with_what_it_could_have_found_at_the_cap) {
   NoisePairs source(6);
-  StagedPairs noisy = source.staged("noisy", 1.0, 6, 20);
+  SequentialRule::Pairs noisy = source.staged("noisy", 1.0, 6, 20);
   for (std::size_t i = 0; i < noisy.pairs.candidate.size(); ++i) {
     noisy.pairs.candidate[i] *= i % 2 == 0 ? 1.2 : 0.8;
   }
@@ -122,12 +122,12 @@ TEST(SequentialComparison, is_inconclusive_with_what_it_could_have_found_at_the_
 
 TEST(SequentialComparison, asks_for_more_pairs_until_then) {
   NoisePairs source(8);
-  const std::vector<StagedPairs> family{source.staged("m", 1.015, 6, 6),
-                                        {{"none", {}, {}}, 0},
-                                        {{"zero", {0.0, 1.0, 1.0}, {1.0, 1.0, 1.0}}, 3}};
+  const std::vector<SequentialRule::Pairs> family{source.staged("m", 1.015, 6, 6),
+                                                  {{"none", {}, {}}, 0},
+                                                  {{"zero", {0.0, 1.0, 1.0}, {1.0, 1.0, 1.0}}, 3}};
   const auto results =
       rule().judge(family, {.kind = MetricKind::kLayer, .change = {.floor = 0.01}});
-  for (const SequentialResult& result : results) {
+  for (const SequentialRule::Result& result : results) {
     EXPECT_EQ(result.metric.verdict, ComparisonVerdict::kInconclusive);
     EXPECT_TRUE(result.open);
   }

@@ -15,8 +15,8 @@ std::string run_name(std::size_t index) {
 }
 
 /// Levels of 20 runs each, which scatter by half a percent in a fixed pattern.
-SeriesHistory history(std::initializer_list<double> levels) {
-  SeriesHistory result{"layers/a", {}};
+SuiteHistory::Series history(std::initializer_list<double> levels) {
+  SuiteHistory::Series result{"layers/a", {}};
   for (const double level : levels) {
     for (int i = 0; i < 20; ++i) {
       const std::size_t n = result.points.size();
@@ -27,7 +27,10 @@ SeriesHistory history(std::initializer_list<double> levels) {
   return result;
 }
 
-ChangeRecord entry(std::size_t run, ChangeState state, double before, double after) {
+SeriesChange::Record entry(std::size_t run,
+                           SeriesChange::State state,
+                           double before,
+                           double after) {
   return {"layers/a", run_name(run), state, "because", before, after};
 }
 
@@ -38,65 +41,67 @@ TEST(SeriesHistory, a_new_change_is_entered_once) {
   EXPECT_EQ(finding.changes[0].run_before, run_name(19));
   EXPECT_TRUE(finding.changes[0].is_open());
   ASSERT_THAT(finding.news, SizeIs(1));
-  EXPECT_EQ(finding.news[0].state, ChangeState::kDetected);
+  EXPECT_EQ(finding.news[0].state, SeriesChange::State::kDetected);
   EXPECT_THAT(judge_series(history({1.0, 1.1}), finding.news).news, IsEmpty());
 }
 
 TEST(SeriesHistory, a_decision_holds_even_if_the_place_moves) {
-  const ChangeRecord accepted = entry(22, ChangeState::kAccepted, 1.0, 1.1);
+  const SeriesChange::Record accepted = entry(22, SeriesChange::State::kAccepted, 1.0, 1.1);
   const SeriesFinding finding = judge_series(history({1.0, 1.1}), {{accepted}});
   ASSERT_THAT(finding.changes, SizeIs(1));
   EXPECT_EQ(finding.changes[0].run, run_name(22)) << "the book names the change";
-  EXPECT_EQ(finding.changes[0].state, ChangeState::kAccepted);
+  EXPECT_EQ(finding.changes[0].state, SeriesChange::State::kAccepted);
   EXPECT_EQ(finding.changes[0].reason, "because");
   EXPECT_FALSE(finding.changes[0].is_open());
   EXPECT_THAT(finding.news, IsEmpty());
 }
 
 TEST(SeriesHistory, another_change_near_an_accepted_one_is_its_own) {
-  const ChangeRecord improvement = entry(20, ChangeState::kAccepted, 1.1, 1.0);
+  const SeriesChange::Record improvement = entry(20, SeriesChange::State::kAccepted, 1.1, 1.0);
   const SeriesFinding both = judge_series(history({1.0, 1.1}), {{improvement}});
   ASSERT_THAT(both.changes, SizeIs(2)) << "the other direction is another change";
   EXPECT_NE(both.changes[0].is_open(), both.changes[1].is_open());
-  const ChangeRecord far = entry(30, ChangeState::kAccepted, 1.0, 1.1);
+  const SeriesChange::Record far = entry(30, SeriesChange::State::kAccepted, 1.0, 1.1);
   const SeriesFinding finding = judge_series(history({1.0, 1.1}), {{far}});
   ASSERT_THAT(finding.changes, SizeIs(2));
-  EXPECT_EQ(finding.changes[0].state, ChangeState::kDetected);
-  EXPECT_EQ(finding.changes[1].state, ChangeState::kAccepted) << "a decision is never lost";
+  EXPECT_EQ(finding.changes[0].state, SeriesChange::State::kDetected);
+  EXPECT_EQ(finding.changes[1].state, SeriesChange::State::kAccepted) << "a decision is never lost";
   EXPECT_FALSE(finding.changes[1].confidence.has_value());
 }
 
 TEST(SeriesHistory, the_last_entry_counts_and_other_series_do_not) {
-  const std::vector<ChangeRecord> book{
-      entry(20, ChangeState::kAccepted, 1.0, 1.1),
-      entry(20, ChangeState::kInvalid, 1.0, 1.1),
-      {"layers/b", run_name(20), ChangeState::kConfirmed, "", 1.0, 1.1}};
-  EXPECT_EQ(judge_series(history({1.0, 1.1}), book).changes[0].state, ChangeState::kInvalid);
+  const std::vector<SeriesChange::Record> book{
+      entry(20, SeriesChange::State::kAccepted, 1.0, 1.1),
+      entry(20, SeriesChange::State::kInvalid, 1.0, 1.1),
+      {"layers/b", run_name(20), SeriesChange::State::kConfirmed, "", 1.0, 1.1}};
+  EXPECT_EQ(judge_series(history({1.0, 1.1}), book).changes[0].state,
+            SeriesChange::State::kInvalid);
 }
 
 TEST(SeriesHistory, what_later_runs_refute_went_away) {
-  const ChangeRecord detected = entry(20, ChangeState::kDetected, 1.0, 1.1);
+  const SeriesChange::Record detected = entry(20, SeriesChange::State::kDetected, 1.0, 1.1);
   const SeriesFinding finding = judge_series(history({1.0, 1.0}), {{detected}});
   ASSERT_THAT(finding.news, SizeIs(1));
-  EXPECT_EQ(finding.news[0].state, ChangeState::kWentAway);
+  EXPECT_EQ(finding.news[0].state, SeriesChange::State::kWentAway);
   EXPECT_FALSE(finding.changes[0].is_open());
   EXPECT_THAT(judge_series(history({1.0, 1.0}), finding.news).changes, IsEmpty());
   const SeriesFinding back = judge_series(history({1.0, 1.1}), finding.news);
-  EXPECT_EQ(back.changes[0].state, ChangeState::kDetected) << "it came again";
+  EXPECT_EQ(back.changes[0].state, SeriesChange::State::kDetected) << "it came again";
 }
 
 TEST(SeriesHistory, a_level_that_came_back_is_fixed) {
   const SeriesFinding finding = judge_series(history({1.0, 1.1, 1.0}), {});
   ASSERT_THAT(finding.changes, SizeIs(2));
-  EXPECT_EQ(finding.changes[0].state, ChangeState::kFixed);
-  EXPECT_EQ(finding.changes[1].state, ChangeState::kDetected);
+  EXPECT_EQ(finding.changes[0].state, SeriesChange::State::kFixed);
+  EXPECT_EQ(finding.changes[1].state, SeriesChange::State::kDetected);
   EXPECT_FALSE(finding.changes[1].is_open()) << "faster";
-  EXPECT_EQ(judge_series(history({1.0, 1.1, 1.06}), {}).changes[0].state, ChangeState::kDetected)
+  EXPECT_EQ(judge_series(history({1.0, 1.1, 1.06}), {}).changes[0].state,
+            SeriesChange::State::kDetected)
       << "less than half of it came back";
 }
 
 TEST(SeriesHistory, creep_is_judged_against_the_best_accepted_level) {
-  SeriesHistory slow{"layers/a", {}};
+  SuiteHistory::Series slow{"layers/a", {}};
   for (std::size_t i = 0; i < 120; ++i) {
     slow.points.push_back({run_name(i),
                            (1.0 + 0.1 * static_cast<double>(i) / 120.0) *
@@ -111,12 +116,12 @@ TEST(SeriesHistory, creep_is_judged_against_the_best_accepted_level) {
   ASSERT_TRUE(creeping.creep.has_value());
   EXPECT_LT(creeping.creep_since, run_name(20));
   const SeriesFinding accepted =
-      judge_series(slow, {{entry(60, ChangeState::kAccepted, 1.0, 1.05)}});
+      judge_series(slow, {{entry(60, SeriesChange::State::kAccepted, 1.0, 1.05)}});
   EXPECT_FALSE(accepted.creep.has_value()) << "half of the rise was accepted";
 }
 
 TEST(SeriesHistory, states_have_names) {
-  for (const ChangeState state : kChangeStates) {
+  for (const SeriesChange::State state : kChangeStates) {
     EXPECT_EQ(parse_change_state(to_text(state)), state);
   }
   EXPECT_FALSE(parse_change_state("gone").has_value());

@@ -20,13 +20,13 @@ std::vector<Seconds> milliseconds(const std::vector<double>& values) {
 }
 
 TEST(Alternation, begins_with_each_shape_by_itself) {
-  EXPECT_THAT(make_alternation(2, 2, AlternationOrder::kInTurn, 1),
+  EXPECT_THAT(make_alternation(2, 2, AlternationReport::Order::kInTurn, 1),
               ElementsAre(0, 0, 0, 1, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1));
 }
 
 TEST(Alternation, is_drawn_from_its_seed) {
   const auto drawn = [](std::uint64_t seed) {
-    return make_alternation(3, 100, AlternationOrder::kDrawn, seed);
+    return make_alternation(3, 100, AlternationReport::Order::kDrawn, seed);
   };
   EXPECT_EQ(drawn(1), drawn(1));
   EXPECT_NE(drawn(1), drawn(2));
@@ -39,15 +39,16 @@ TEST(Alternation, is_drawn_from_its_seed) {
 }
 
 TEST(Alternation, orders_have_names) {
-  EXPECT_EQ(parse_alternation_order("in_turn"), AlternationOrder::kInTurn);
-  EXPECT_EQ(parse_alternation_order(to_text(AlternationOrder::kDrawn)), AlternationOrder::kDrawn);
+  EXPECT_EQ(parse_alternation_order("in_turn"), AlternationReport::Order::kInTurn);
+  EXPECT_EQ(parse_alternation_order(to_text(AlternationReport::Order::kDrawn)),
+            AlternationReport::Order::kDrawn);
   EXPECT_FALSE(parse_alternation_order("random"));
 }
 
 TEST(ShapeLatencies, tell_the_first_the_steady_and_the_changed_apart) {
   const std::vector<std::string> shapes{"1×3", "8×3"};
   const std::vector<std::uint32_t> sequence{0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1};
-  const std::vector<ShapeLatencies> latencies = summarize_alternation(
+  const std::vector<AlternationReport::Shape> latencies = summarize_alternation(
       shapes, sequence, milliseconds({90, 50, 50, 200, 99, 99, 15, 10, 12, 75, 70, 71}));
   ASSERT_EQ(latencies.size(), 2U);
   EXPECT_EQ(latencies[0].shape, "1×3");
@@ -63,21 +64,20 @@ TEST(ShapeLatencies, tell_the_first_the_steady_and_the_changed_apart) {
 }
 
 TEST(ShapeTimes, are_those_of_each_turn_in_their_order) {
-  using results::ShapeTurn;
   const std::vector<std::uint32_t> sequence{0, 0, 0, 1, 1, 1, 0, 0, 1, 1};
   const std::vector<ShapeTimes> times =
       sort_alternation(2, sequence, milliseconds({90, 50, 50, 200, 99, 99, 15, 10, 75, 70}));
   ASSERT_EQ(times.size(), 2U);
-  EXPECT_THAT(times[0].at(ShapeTurn::kFirst), ElementsAre(Seconds(90e-3)));
-  EXPECT_THAT(times[0].at(ShapeTurn::kSteady), ElementsAre(Seconds(10e-3)));
-  EXPECT_THAT(times[0].at(ShapeTurn::kChanged), ElementsAre(Seconds(15e-3)));
-  EXPECT_THAT(times[1].at(ShapeTurn::kChanged), ElementsAre(Seconds(75e-3)));
+  EXPECT_THAT(times[0].at(results::SeriesName::Turn::kFirst), ElementsAre(Seconds(90e-3)));
+  EXPECT_THAT(times[0].at(results::SeriesName::Turn::kSteady), ElementsAre(Seconds(10e-3)));
+  EXPECT_THAT(times[0].at(results::SeriesName::Turn::kChanged), ElementsAre(Seconds(15e-3)));
+  EXPECT_THAT(times[1].at(results::SeriesName::Turn::kChanged), ElementsAre(Seconds(75e-3)));
 }
 
 TEST(ShapeLatencies, have_no_change_without_both_kinds_of_times) {
   const std::vector<std::string> shapes{"1×3"};
   const std::vector<std::uint32_t> sequence{0, 0, 0, 0, 0};
-  const std::vector<ShapeLatencies> latencies =
+  const std::vector<AlternationReport::Shape> latencies =
       summarize_alternation(shapes, sequence, milliseconds({9, 2, 2, 1, 1}));
   EXPECT_EQ(latencies[0].steady.n, 2U);
   EXPECT_EQ(latencies[0].changed.n, 0U);

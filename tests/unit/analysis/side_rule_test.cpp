@@ -6,12 +6,12 @@
 #include <functional>
 #include <random>
 
-#include "harness/analysis/bisect/candidate_search.hpp"
+#include "harness/analysis/bisect/bisection.hpp"
 
 namespace plumb::analysis {
 namespace {
 
-using Purpose = SearchTask::Purpose;
+using Purpose = Bisection::Search::Task::Purpose;
 
 constexpr std::size_t kPairs = 20;
 
@@ -49,8 +49,8 @@ const SequentialRule& sequential() {
   return kRule;
 }
 
-const SideRule& sides() {
-  static const SideRule kRule(sequential().looks());
+const Bisection::SideRule& sides() {
+  static const Bisection::SideRule kRule(sequential().looks());
   return kRule;
 }
 
@@ -64,10 +64,11 @@ TEST(SideRule, decides_at_its_looks_alone_and_keeps_its_decisions) {
   for (int i = 0; i < 80; ++i) {
     pairs.baseline.push_back(1.0);
     pairs.candidate.push_back(i < 10 ? 1.0 : 1.2);
-    const ChangeSide side = sides().judge(pairs, 1.1);
-    EXPECT_EQ(side, i < 5 ? ChangeSide::kOpen : ChangeSide::kBefore) << i;
+    const Bisection::SideRule::Side side = sides().judge(pairs, 1.1);
+    EXPECT_EQ(side, i < 5 ? Bisection::SideRule::Side::kOpen : Bisection::SideRule::Side::kBefore)
+        << i;
   }
-  EXPECT_EQ(sides().judge({"", {1, 1, 0}, {1, 1, 1}}, 1.1), ChangeSide::kOpen);
+  EXPECT_EQ(sides().judge({"", {1, 1, 0}, {1, 1, 1}}, 1.1), Bisection::SideRule::Side::kOpen);
 }
 
 TEST(SideRule, is_seldom_wrong_even_where_a_candidate_lies_at_the_limit) {
@@ -78,10 +79,10 @@ TEST(SideRule, is_seldom_wrong_even_where_a_candidate_lies_at_the_limit) {
   int decided = 0;
   for (int i = 0; i < kTrials; ++i) {
     const auto at_limit = pairs_of(std::sqrt(1.03), 80, normal_noise(0.01), random);
-    wrong_at_limit += sides().judge(at_limit, 1.03) == ChangeSide::kAfter ? 1 : 0;
+    wrong_at_limit += sides().judge(at_limit, 1.03) == Bisection::SideRule::Side::kAfter ? 1 : 0;
     const auto good = pairs_of(1.0, 80, normal_noise(0.02), random);
-    wrong_at_end += sides().judge(good, 1.03) == ChangeSide::kAfter ? 1 : 0;
-    decided += sides().judge(good, 1.03) == ChangeSide::kBefore ? 1 : 0;
+    wrong_at_end += sides().judge(good, 1.03) == Bisection::SideRule::Side::kAfter ? 1 : 0;
+    decided += sides().judge(good, 1.03) == Bisection::SideRule::Side::kBefore ? 1 : 0;
   }
   EXPECT_LE(wrong_at_limit, kTrials * 3 * kSideTail / 2);
   EXPECT_EQ(wrong_at_end, 0);
@@ -96,19 +97,19 @@ struct Found {
   std::size_t candidates = 0;  ///< that were measured
 };
 
-CandidateState regression(const PairedSamples& pairs) {
-  const StagedPairs staged{pairs, sequential().looks().front()};
+Bisection::Search::State regression(const PairedSamples& pairs) {
+  const SequentialRule::Pairs staged{pairs, sequential().looks().front()};
   switch (sequential()
               .judge({&staged, 1},
                      {.kind = MetricKind::kLayer,
                       .change = {.level = 0.01, .floor = 0.02, .margin = 0.02}})[0]
               .metric.verdict) {
     case ComparisonVerdict::kRegressed:
-      return CandidateState::kBad;
+      return Bisection::Search::State::kBad;
     case ComparisonVerdict::kInconclusive:
-      return CandidateState::kUnknown;
+      return Bisection::Search::State::kUnknown;
     default:
-      return CandidateState::kGood;
+      return Bisection::Search::State::kGood;
   }
 }
 
@@ -125,7 +126,7 @@ double change_of_ends(const PairedSamples& pairs) {
   for (const std::size_t look : sequential().looks()) {
     const PairedSamples first = first_of(pairs, look);
     const bool pinned = estimate_change(first, metric);
-    if (pinned && regression(first) == CandidateState::kBad) {
+    if (pinned && regression(first) == Bisection::Search::State::kBad) {
       break;
     }
   }
@@ -134,31 +135,31 @@ double change_of_ends(const PairedSamples& pairs) {
 
 Found search_line(std::size_t culprit, double change, const Noise& noise, std::uint64_t seed) {
   std::mt19937_64 random(seed);
-  CandidateSearch search(65);
+  Bisection::Search search(65);
   Found found;
   double ratio = 1.0;
-  while (const std::optional<SearchTask> task = search.next()) {
+  while (const std::optional<Bisection::Search::Task> task = search.next()) {
     const bool slower = task->candidate >= culprit && task->against < culprit;
     const PairedSamples pairs =
         pairs_of(slower ? change : 1.0, kLongerPairs * kPairs, noise, random);
-    CandidateState state = CandidateState::kUnknown;
+    Bisection::Search::State state = Bisection::Search::State::kUnknown;
     if (task->purpose != Purpose::kSearch) {
       state = regression(pairs);
     } else {
-      const ChangeSide side = sides().judge(pairs, ratio);
-      state = side == ChangeSide::kAfter    ? CandidateState::kBad
-              : side == ChangeSide::kBefore ? CandidateState::kGood
-                                            : CandidateState::kUnknown;
+      const Bisection::SideRule::Side side = sides().judge(pairs, ratio);
+      state = side == Bisection::SideRule::Side::kAfter    ? Bisection::Search::State::kBad
+              : side == Bisection::SideRule::Side::kBefore ? Bisection::Search::State::kGood
+                                                           : Bisection::Search::State::kUnknown;
     }
     if (task->purpose == Purpose::kEnds) {
       ratio = change_of_ends(pairs);
-      state = ratio > 1.0 ? state : CandidateState::kUnknown;
+      state = ratio > 1.0 ? state : Bisection::Search::State::kUnknown;
       found.candidates += 2;
     }
     found.candidates += task->purpose == Purpose::kSearch ? 1U : 0U;
     search.add(state);
   }
-  found.confirmed = search.confirmation() == CandidateState::kBad;
+  found.confirmed = search.confirmation() == Bisection::Search::State::kBad;
   found.holds = search.last_good() < culprit && culprit <= search.first_bad();
   found.right = search.exact() && found.holds;
   return found;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gtest/gtest.h>
+#include "harness/analysis/library/stack_difference.hpp"
 
-#include "harness/analysis/library/engine_preview.hpp"
+#include <gtest/gtest.h>
 
 namespace plumb::analysis {
 namespace {
 
-LibraryContents library(const std::string& name,
-                        const std::string& digest,
-                        std::vector<std::string> symbols) {
+StackDifference::Contents::Library library(const std::string& name,
+                                           const std::string& digest,
+                                           std::vector<std::string> symbols) {
   return {.name = name,
           .version = "",
           .path = "/lib/" + name,
@@ -18,13 +18,13 @@ LibraryContents library(const std::string& name,
 }
 
 TEST(StackDifference, names_libraries_and_symbols_that_came_and_went) {
-  const StackContents from{"a",
-                           {library("libdnnl", "1", {"both", "old"}),
-                            library("libgomp", "2", {}),
-                            library("libgone", "3", {})},
-                           {},
-                           {}};
-  const StackContents to{
+  const StackDifference::Contents from{"a",
+                                       {library("libdnnl", "1", {"both", "old"}),
+                                        library("libgomp", "2", {}),
+                                        library("libgone", "3", {})},
+                                       {},
+                                       {}};
+  const StackDifference::Contents to{
       "b", {library("libgomp", "2", {}), library("libdnnl", "4", {"both", "new"})}, {}, {}};
   const StackDifference difference = stack_difference(from, to);
   EXPECT_EQ(difference.same_libraries, 1U);
@@ -38,21 +38,21 @@ TEST(StackDifference, names_libraries_and_symbols_that_came_and_went) {
 
 TEST(StackDifference, puts_lost_support_first_then_the_reference_then_other_choices) {
   const auto key = [](const std::string& name) { return model::LayerKey{"v1:conv;in=" + name}; };
-  const StackContents from{"a",
-                           {},
-                           {{key("choice"), {"x", "y"}},
-                            {key("same"), {"x", "ref"}},
-                            {key("slow"), {"x", "ref"}},
-                            {key("lost"), {"x"}},
-                            {key("only here"), {"x"}}},
-                           {}};
-  const StackContents to{"b",
-                         {},
-                         {{key("choice"), {"y", "x"}},
-                          {key("same"), {"x", "ref"}},
-                          {key("slow"), {"ref"}, true},
-                          {key("lost"), {}}},
-                         {}};
+  const StackDifference::Contents from{"a",
+                                       {},
+                                       {{key("choice"), {"x", "y"}},
+                                        {key("same"), {"x", "ref"}},
+                                        {key("slow"), {"x", "ref"}},
+                                        {key("lost"), {"x"}},
+                                        {key("only here"), {"x"}}},
+                                       {}};
+  const StackDifference::Contents to{"b",
+                                     {},
+                                     {{key("choice"), {"y", "x"}},
+                                      {key("same"), {"x", "ref"}},
+                                      {key("slow"), {"ref"}, true},
+                                      {key("lost"), {}}},
+                                     {}};
   const StackDifference difference = stack_difference(from, to);
   ASSERT_EQ(difference.layers.size(), 3U);
   EXPECT_EQ(difference.layers[0].key, key("lost"));
@@ -76,14 +76,15 @@ TEST(StackDifference, counts_engines_and_what_heuristics_offer) {
                            ",1,1]c;out=f16[1,8,14,14];acc=f32;math=strict;dilations=[1,1];group=1;"
                            "pads=[0,0,0,0];strides=[1,1]"};
   };
-  results::EngineConfiguration configuration;
+  results::EngineChoices::Configuration configuration;
   configuration.plan_digest = "planned";
   const auto offer = [&](std::int64_t engines, std::size_t offered) {
-    return results::EngineOffer{"NCHW", engines, {{"A", {offered, configuration}, ""}}, ""};
+    return results::EngineChoices::Offer{
+        "NCHW", engines, {{"A", {offered, configuration}, ""}}, ""};
   };
-  const StackContents from{
+  const StackDifference::Contents from{
       "a", {}, {}, {{key("8"), {}, {offer(5, 3)}}, {key("16"), {}, {offer(5, 2)}}}};
-  const StackContents to{
+  const StackDifference::Contents to{
       "b",
       {},
       {},

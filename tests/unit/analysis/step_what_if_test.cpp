@@ -33,7 +33,7 @@ model::Graph trained_products() {
   rewrite::GraphSketch g;
   const model::Graph model = g.build({g.gemm(g.relu(g.gemm(g.input({16, 8}), 8)), 8)});
   return rewrite::training_step(
-             model, {}, rewrite::standard_optimizer(rewrite::Optimizer::Kind::kSgd))
+             model, {}, rewrite::standard_optimizer(rewrite::TrainingStep::Optimizer::Kind::kSgd))
       .training.graph;
 }
 
@@ -77,17 +77,19 @@ TEST(StepWhatIf, checkpointing_costs_what_is_computed_twice) {
   }
   const model::Graph graph =
       rewrite::training_step(
-          g.build({value}), {}, rewrite::standard_optimizer(rewrite::Optimizer::Kind::kSgd))
+          g.build({value}),
+          {},
+          rewrite::standard_optimizer(rewrite::TrainingStep::Optimizer::Kind::kSgd))
           .training.graph;
   const auto small = rewrite::smallest_step(graph);
   ASSERT_TRUE(small);
   const WhatIfResult result = ask("checkpointing", graph, slow_rows(graph, "nothing"));
   EXPECT_THAT(result.why_not, IsEmpty());
-  EXPECT_GT(small->repeated, 0U);
+  EXPECT_GT(small->changes, 0U);
   EXPECT_NEAR(microseconds(*result.predicted) - microseconds(*result.baseline),
-              static_cast<double>(small->repeated),
+              static_cast<double>(small->changes),
               1e-9);
-  EXPECT_THAT(result.layers, SizeIs(small->repeated));
+  EXPECT_THAT(result.layers, SizeIs(small->changes));
   EXPECT_THAT(result.mode, HasSubstr("MiB at once"));
 
   const auto under = [&](std::int64_t cap) {
@@ -165,7 +167,7 @@ TEST(StepWhatIf, bf16_with_channels_last_of_a_step_counts_the_casts_of_its_weigh
       continue;
     }
     expected += of_f32.contains(layer.key.text) ? 1.0 : 0.5;
-    casts += layer.spec.op == "cast" ? 1 : 0;
+    casts += layer.spec.op == "cast" ? 1U : 0U;
     if (known.insert(layer.key.text).second) {
       rows.choice(layer.key, "layout=NHWC", 0.5);
     }
@@ -180,9 +182,10 @@ TEST(StepWhatIf, bf16_with_channels_last_of_a_step_counts_the_casts_of_its_weigh
 TEST(StepWhatIf, largest_batch_is_the_largest_of_the_run_that_fits) {
   const auto step_of = [](std::int64_t batch) {
     rewrite::GraphSketch g;
-    return rewrite::training_step(g.build({g.gemm(g.relu(g.gemm(g.input({batch, 8}), 8)), 8)}),
-                                  {},
-                                  rewrite::standard_optimizer(rewrite::Optimizer::Kind::kSgd))
+    return rewrite::training_step(
+               g.build({g.gemm(g.relu(g.gemm(g.input({batch, 8}), 8)), 8)}),
+               {},
+               rewrite::standard_optimizer(rewrite::TrainingStep::Optimizer::Kind::kSgd))
         .training.graph;
   };
   const auto instance_of = [](std::int64_t batch, Bytes cap) {
@@ -209,7 +212,7 @@ TEST(StepWhatIf, largest_batch_is_the_largest_of_the_run_that_fits) {
   }
   const ResultSet results(rows.rows());
   const auto ask_under = [&](Bytes cap, std::int64_t batch) {
-    std::vector<TrainedBatch> batches;
+    std::vector<WhatIfInput::TrainedBatch> batches;
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       const auto priced = price_trained_batch(instance_of(sizes[i], cap), graphs[i], results);
       EXPECT_TRUE(priced);

@@ -8,8 +8,7 @@
 #include <sstream>
 #include <string>
 
-#include "harness/analysis/training/batch_filling.hpp"
-#include "harness/analysis/training/measured_step.hpp"
+#include "harness/analysis/training/training_costs.hpp"
 #include "harness/base/error.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
 #include "tests/unit/analysis/row_builder.hpp"
@@ -70,7 +69,7 @@ TEST(SequencePacking, reads_lengths_and_counts) {
 }
 
 TEST(SequencePacking, pads_every_sequence_without_a_packer) {
-  const Packing none = pack_sequences({{128, 3}, {512, 1}}, {512, 3}, Packer::kNone);
+  const Packing none = pack_sequences({{128, 3}, {512, 1}}, {512, 3}, Packing::Packer::kNone);
   EXPECT_EQ(none.samples, 4);
   EXPECT_EQ(none.tokens, 3 * 128 + 512);
   EXPECT_DOUBLE_EQ(none.padding(), 1.0 - 896.0 / 2048.0);
@@ -79,13 +78,13 @@ TEST(SequencePacking, pads_every_sequence_without_a_packer) {
 TEST(SequencePacking, packs_a_histogram_worked_by_hand) {
   // 512 | 400+100 | 256+256, once each; then 200 and 56 more sequences of 100.
   const LengthHistogram lengths{{512, 1}, {400, 1}, {256, 2}, {100, 4}};
-  const Packing best = pack_sequences(lengths, {512, 3}, Packer::kBestFit);
+  const Packing best = pack_sequences(lengths, {512, 3}, Packing::Packer::kBestFit);
   EXPECT_EQ(best.samples, 4);  // 512 | 400 100 | 256 256 | 100 100 100
   EXPECT_EQ(best.sequences, 8);
   EXPECT_DOUBLE_EQ(best.sequences_per_sample(), 2.0);
   EXPECT_DOUBLE_EQ(best.padding(), 1.0 - 1824.0 / 2048.0);
-  EXPECT_EQ(pack_sequences({{170, 300}}, {512, 3}, Packer::kBestFit).samples, 100);
-  EXPECT_EQ(pack_sequences({{170, 300}}, {512, 2}, Packer::kWorstFit).samples, 150);
+  EXPECT_EQ(pack_sequences({{170, 300}}, {512, 3}, Packing::Packer::kBestFit).samples, 100);
+  EXPECT_EQ(pack_sequences({{170, 300}}, {512, 2}, Packing::Packer::kWorstFit).samples, 150);
 }
 
 TEST(SequencePacking, every_packer_keeps_all_sequences_within_the_limits) {
@@ -98,11 +97,12 @@ TEST(SequencePacking, every_packer_keeps_all_sequences_within_the_limits) {
       lengths[length(random)] += count(random);
     }
     std::int64_t unpacked = 0;
-    for (const Packer packer : {Packer::kNone, Packer::kWorstFit, Packer::kBestFit}) {
-      const PackLimits limits{512, 3};
+    for (const Packing::Packer packer :
+         {Packing::Packer::kNone, Packing::Packer::kWorstFit, Packing::Packer::kBestFit}) {
+      const Packing::Limits limits{512, 3};
       const Packing packing = pack_sequences(lengths, limits, packer);
       LengthHistogram found;
-      for (const Pack& pack : packing.packs) {
+      for (const Packing::Pack& pack : packing.packs) {
         ASSERT_GT(pack.count, 0);
         ASSERT_LE(pack.lengths.size(), 3U);
         std::int64_t tokens = 0;
@@ -113,7 +113,7 @@ TEST(SequencePacking, every_packer_keeps_all_sequences_within_the_limits) {
         ASSERT_LE(tokens, limits.tokens);
       }
       EXPECT_EQ(found, lengths) << to_text(packer);
-      unpacked = packer == Packer::kNone ? packing.samples : unpacked;
+      unpacked = packer == Packing::Packer::kNone ? packing.samples : unpacked;
       EXPECT_LE(packing.samples, unpacked);
       EXPECT_GE(packing.samples * limits.tokens, packing.tokens);
     }
@@ -124,26 +124,26 @@ TEST(SequencePacking, a_batch_of_three_samples_has_three_to_nine_sequences) {
   // The same article: samples of up to 512 tokens and three sequences. A batch of two or three
   // needs five to seven graphs.
   const LengthHistogram lengths{{1, 1}, {512, 1}};
-  const GraphCounts three = count_graphs(lengths, {512, 3}, 3);
+  const Packing::GraphCounts three = count_graphs(lengths, {512, 3}, 3);
   EXPECT_EQ(three.fewest_sequences, 3);
   EXPECT_EQ(three.most_sequences, 9);
   EXPECT_EQ(three.packed, 7);
-  const GraphCounts two = count_graphs(lengths, {512, 3}, 2);
+  const Packing::GraphCounts two = count_graphs(lengths, {512, 3}, 2);
   EXPECT_EQ(two.packed, 5);
   EXPECT_EQ(two.unpadded, 2 * 511 + 1);
 }
 
 TEST(SequencePacking, refuses_what_cannot_be_packed) {
   EXPECT_THAT(refusal([] {
-                return pack_sequences({{600, 1}}, {512, 3}, Packer::kNone);
+                return pack_sequences({{600, 1}}, {512, 3}, Packing::Packer::kNone);
               }),
               HasSubstr("600 tokens is longer than a sample of 512"));
   EXPECT_THAT(refusal([] {
-                return pack_sequences({}, {512, 3}, Packer::kNone);
+                return pack_sequences({}, {512, 3}, Packing::Packer::kNone);
               }),
               HasSubstr("no sequences"));
   EXPECT_THAT(refusal([] {
-                return pack_sequences({{1, 1}}, {512, 0}, Packer::kNone);
+                return pack_sequences({{1, 1}}, {512, 0}, Packing::Packer::kNone);
               }),
               HasSubstr("at least one"));
 }
@@ -154,10 +154,10 @@ Seconds ms(double milliseconds) {
 
 TEST(GradientExchange, hides_behind_the_rest_of_the_backward_pass) {
   const Bytes mib{1 << 20};
-  const std::vector<TimedLayer> layers{
+  const std::vector<ExchangeSchedule::Layer> layers{
       {ms(10), {}}, {ms(4), mib}, {ms(4), mib}, {ms(4), {}}, {ms(4), mib}, {ms(2), {}, true}};
   // A mebibyte takes 2 ms and 1 ms of latency; a bucket holds one.
-  const Communication communication{ms(1), {(1 << 20) / 2e-3}, mib};
+  const ExchangeSchedule::Communication communication{ms(1), {(1 << 20) / 2e-3}, mib};
   const ExchangeSchedule schedule = schedule_exchanges(layers, communication);
   ASSERT_EQ(schedule.exchanges.size(), 3U);
   EXPECT_NEAR(schedule.exchanges[0].begin.count(), 14e-3, 1e-12);
@@ -169,7 +169,7 @@ TEST(GradientExchange, hides_behind_the_rest_of_the_backward_pass) {
 }
 
 TEST(GradientExchange, a_slow_link_is_what_the_step_waits_for) {
-  const std::vector<TimedLayer> layers{{ms(1), {1000}}, {ms(1), {1000}}};
+  const std::vector<ExchangeSchedule::Layer> layers{{ms(1), {1000}}, {ms(1), {1000}}};
   const ExchangeSchedule schedule = schedule_exchanges(layers, {ms(0), {1e5}, {1000}});
   EXPECT_NEAR(schedule.overlapped.count(), 1e-3 + 20e-3, 1e-12);
   EXPECT_NEAR(schedule.exchanges[1].begin.count(), schedule.exchanges[0].end.count(), 1e-12);
@@ -182,18 +182,18 @@ TEST(GradientExchange, a_slow_link_is_what_the_step_waits_for) {
 }
 
 TEST(GradientExchange, evaluation_beside_the_next_epoch_costs_only_the_last_one) {
-  const EvaluationSchedule shorter = schedule_evaluations(10, Seconds(60.0), Seconds(50.0));
-  EXPECT_DOUBLE_EQ(shorter.in_turn.count(), 1100.0);
-  EXPECT_DOUBLE_EQ(shorter.asynchronous.count(), 650.0);
+  const Seconds epoch(60.0);
+  EXPECT_DOUBLE_EQ(time_with_evaluations(10, epoch, Seconds(50.0)).count(), 1100.0);
+  EXPECT_DOUBLE_EQ(time_beside_evaluations(10, epoch, Seconds(50.0)).count(), 650.0);
   // Where evaluation takes longer than an epoch, it is what one waits for.
-  const EvaluationSchedule longer = schedule_evaluations(10, Seconds(60.0), Seconds(80.0));
-  EXPECT_DOUBLE_EQ(longer.asynchronous.count(), 60.0 + 800.0);
+  EXPECT_DOUBLE_EQ(time_beside_evaluations(10, epoch, Seconds(80.0)).count(), 60.0 + 800.0);
 }
 
 TEST(MeasuredStep, takes_the_fastest_variant_where_the_librarys_choice_was_not_timed) {
   rewrite::GraphSketch sketch;
   const model::Graph model = sketch.build({sketch.gemm(sketch.input({4, 8}), 3)});
-  const model::Graph step = rewrite::training_step(model, {}, rewrite::Optimizer{}).training.graph;
+  const model::Graph step =
+      rewrite::training_step(model, {}, rewrite::TrainingStep::Optimizer{}).training.graph;
   RowBuilder rows;
   std::set<std::string> keys;
   std::string not_timed;

@@ -30,7 +30,7 @@ TEST(UnlimitedSchedule, branches_lie_beside_the_critical_path) {
                                          step_of(1.5, false),
                                          step_of(1.0, true)};
   const Needs needs{{}, {0}, {0}, {2}, {0}, {1, 3, 4}};
-  const UnlimitedSchedule schedule = schedule_without_limits(steps, needs);
+  const CoSchedule::Unlimited schedule = schedule_without_limits(steps, needs);
   const std::vector<double> begins{0.0, 1.0, 1.0, 3.0, 1.0, 7.0};
   // Step 4 starts with step 2 and ends first, so that it takes lane 1.
   const std::vector<std::size_t> lanes{0, 0, 2, 2, 1, 0};
@@ -45,12 +45,12 @@ TEST(UnlimitedSchedule, branches_lie_beside_the_critical_path) {
 
 TEST(UnlimitedSchedule, steps_without_a_time_take_none_unless_no_step_has_one) {
   const Needs chain{{}, {0}, {1}};
-  const UnlimitedSchedule some = schedule_without_limits(
+  const CoSchedule::Unlimited some = schedule_without_limits(
       std::vector{step_of(1.0, true), step_of(std::nullopt, true), step_of(2.0, true)}, chain);
   EXPECT_EQ(some.total, Seconds(3.0));
   EXPECT_EQ(some.places[1].begin, some.places[1].end);
   const std::vector<PartitionStep> untimed(3, step_of(std::nullopt, true));
-  const UnlimitedSchedule none = schedule_without_limits(untimed, chain);
+  const CoSchedule::Unlimited none = schedule_without_limits(untimed, chain);
   EXPECT_FALSE(none.timed);
   EXPECT_EQ(none.total, Seconds(3.0)) << "each counts as one";
   EXPECT_EQ(schedule_without_limits({}, {}).lanes, 0U);
@@ -72,10 +72,10 @@ TEST(UnlimitedSchedule, no_lane_has_two_steps_at_once) {
       }
       needs.push_back(before);
     }
-    const UnlimitedSchedule schedule = schedule_without_limits(steps, needs);
+    const CoSchedule::Unlimited schedule = schedule_without_limits(steps, needs);
     Seconds last{};
     for (std::size_t i = 0; i < count; ++i) {
-      const UnlimitedSchedule::Place& place = schedule.places[i];
+      const CoSchedule::Unlimited::Place& place = schedule.places[i];
       last = std::max(last, place.end);
       EXPECT_GT(place.lane, 0U) << "lane 0 is the critical path's";
       Seconds ready{};
@@ -84,7 +84,7 @@ TEST(UnlimitedSchedule, no_lane_has_two_steps_at_once) {
       }
       EXPECT_EQ(place.begin, ready);
       for (std::size_t other = 0; other < i; ++other) {
-        const UnlimitedSchedule::Place& beside = schedule.places[other];
+        const CoSchedule::Unlimited::Place& beside = schedule.places[other];
         EXPECT_TRUE(beside.lane != place.lane || beside.end <= place.begin ||
                     place.end <= beside.begin)
             << "steps " << other << " and " << i << " of trial " << trial;

@@ -41,7 +41,8 @@ std::vector<std::string> names_of(double now, std::vector<Bound> bounds) {
   }
   std::vector<std::string> names;
   Seconds above = Seconds::max();
-  for (const WaterfallLevel& level : compute_waterfall({kInstance, graph, results}, model)) {
+  for (const ModelWhatIfs::WaterfallLevel& level :
+       compute_waterfall({kInstance, graph, results}, model)) {
     EXPECT_LT(level.time.median, above);
     above = level.time.median;
     names.push_back(level.name);

@@ -84,7 +84,7 @@ TEST(WhatIf, co_schedule_of_a_device_does_not_ask_for_threads) {
   b.add(graph.layers[0].key, "a", 10.0);
   const ResultSet results(b.rows());
   for (const std::size_t threads : {std::size_t{1}, std::size_t{2}}) {
-    const ThreadScaling scaling(threads);
+    const CoSchedule::Scaling scaling(threads);
     WhatIfInput input{kHandmade, graph, results, &scaling};
     input.on_device = true;
     const WhatIfResult result = co_schedule_what_if(input);
@@ -103,19 +103,20 @@ TEST(WhatIf, one_thread_runs_no_branches_and_a_processor_captures_no_launches) {
     b.add(layer.key, "a", 10.0);
   }
   const ResultSet results(b.rows());
-  const ThreadScaling one(1);
-  const ThreadScaling two(2);
-  const auto applies = [&](std::string_view name, const ThreadScaling& scaling, bool on_device) {
-    WhatIfInput input{kHandmade, graph, results, &scaling};
-    input.on_device = on_device;
-    for (const WhatIfResult& result : compute_what_ifs(input).whatifs) {
-      if (result.name == name) {
-        EXPECT_TRUE(result.applies || !result.why_not.empty()) << name;
-        return result.applies;
-      }
-    }
-    throw std::runtime_error("no such what-if");
-  };
+  const CoSchedule::Scaling one(1);
+  const CoSchedule::Scaling two(2);
+  const auto applies =
+      [&](std::string_view name, const CoSchedule::Scaling& scaling, bool on_device) {
+        WhatIfInput input{kHandmade, graph, results, &scaling};
+        input.on_device = on_device;
+        for (const WhatIfResult& result : compute_what_ifs(input).whatifs) {
+          if (result.name == name) {
+            EXPECT_TRUE(result.applies || !result.why_not.empty()) << name;
+            return result.applies;
+          }
+        }
+        throw std::runtime_error("no such what-if");
+      };
   for (const char* const name : {"parallel_branches", "all"}) {
     EXPECT_FALSE(applies(name, one, false)) << name;
     EXPECT_TRUE(applies(name, two, false)) << name;
@@ -135,7 +136,7 @@ TEST(WhatIf, co_schedule_saves_what_threads_waste_on_branches) {
     two.add(layer.key, "a", 6.0);
     one.add(layer.key, "a", 10.0);
   }
-  ThreadScaling scaling(2);
+  CoSchedule::Scaling scaling(2);
   scaling.add(1, one.rows());
   const ResultSet results(two.rows());
   for (const WhatIfResult& result :
@@ -298,13 +299,13 @@ TEST(WhatIf, framework_saves_what_the_findings_of_a_trace_lost) {
   WhatIfInput input(instance, graph, results);
   EXPECT_THAT(framework_what_if(input).why_not, HasSubstr("plumb trace m --run RUN"));
   EXPECT_FALSE(framework_what_if(input).applies);
-  input.traced =
-      plumb::results::TracedLosses{.mode = "plain",
-                                   .stack = "default",
-                                   .span = Seconds(200e-6),
-                                   .untraced = Seconds(100e-6),
-                                   .losses = {{"reorder", Seconds(20e-6), {"a", "b"}, "1 call"},
-                                              {"gap", Seconds(60e-6), {}, "2 gaps"}}};
+  input.traced = plumb::results::ExecutedTrace::Losses{
+      .mode = "plain",
+      .stack = "default",
+      .span = Seconds(200e-6),
+      .untraced = Seconds(100e-6),
+      .losses = {{"reorder", Seconds(20e-6), {"a", "b"}, "1 call"},
+                 {"gap", Seconds(60e-6), {}, "2 gaps"}}};
   const WhatIfResult result = framework_what_if(input);
   EXPECT_EQ(result.why_not, "");
   EXPECT_NEAR(microseconds(result.baseline.value()), 100.0, 1e-9);

@@ -91,7 +91,7 @@ TEST(ZooBounds, keep_their_order_on_every_model) {
 }
 
 TEST(ZooWhatIfs, have_a_prediction_or_say_why_not_on_every_model) {
-  const ThreadScaling one_thread(1);
+  const CoSchedule::Scaling one_thread(1);
   for (const zoo::Entry& entry : zoo::entries()) {
     const model::Graph graph = model::read_graph(entry.build(1));
     const ModelInstance instance{std::string(entry.name), 1, "f32"};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/base/hash64.hpp"
-
 #include <string_view>
+
+#include "harness/base/digest.hpp"
 
 namespace plumb {
 namespace {

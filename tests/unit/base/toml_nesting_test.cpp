@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/base/toml_nesting.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "harness/base/parsed_text.hpp"
 
 namespace plumb {
 namespace {

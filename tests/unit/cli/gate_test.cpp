@@ -6,7 +6,7 @@
 namespace plumb::cli {
 namespace {
 
-results::ScenarioResult load_with(std::vector<loadgen::Shortfall> shortfalls) {
+results::ScenarioResult load_with(std::vector<loadgen::LoadResult::Shortfall> shortfalls) {
   results::ScenarioResult load;
   load.mode = "plain";
   load.scenario = loadgen::ScenarioName::kSingleStream;
@@ -23,7 +23,7 @@ results::ScenarioResult refused(results::Outcome::Kind kind) {
   return load;
 }
 
-using Kind = loadgen::Shortfall::Kind;
+using Kind = loadgen::LoadResult::Shortfall::Kind;
 
 TEST(ModelLoads, an_invalid_load_reaches_the_exit_status) {
   EXPECT_EQ(compute_exit_status({}), 0);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/cli/load_options.hpp"
-
 #include <gmock/gmock.h>
 
 #include "harness/base/error.hpp"
-#include "harness/session/run/suite_run_setup.hpp"
+#include "harness/cli/shared_options.hpp"
+#include "harness/session/run/suite_run.hpp"
 
 namespace plumb::cli {
 namespace {
@@ -50,7 +49,7 @@ TEST(LoadOptions, replace_the_suites_scenarios_but_keep_their_limits) {
 TEST(LoadOptions, are_refused_where_they_change_nothing) {
   const auto fault_of = [](const LoadOptions& options,
                            suite::ResolvedSuite suite,
-                           const session::SuiteRunOptions& run = {}) -> std::string {
+                           const session::SuiteRun::Options& run = {}) -> std::string {
     try {
       apply(options, run, suite);
     } catch (const Error& error) {
@@ -66,7 +65,7 @@ TEST(LoadOptions, are_refused_where_they_change_nothing) {
   options.latency_limit = "15ms";
   EXPECT_THAT(fault_of(options, suite_with({scenario(loadgen::ScenarioName::kOffline)})),
               HasSubstr("'--latency-limit' needs the scenario server"));
-  session::SuiteRunOptions submission;
+  session::SuiteRun::Options submission;
   submission.mlperf_submission = "s";
   EXPECT_THAT(fault_of({}, suite_with({scenario(loadgen::ScenarioName::kOffline)}), submission),
               HasSubstr("give both --mlperf-submission and --mlperf-submitter"));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/terminal/messages.hpp"
-
 #include <gmock/gmock.h>
+
+#include "harness/terminal/terminal.hpp"
 
 namespace plumb::cli {
 namespace {

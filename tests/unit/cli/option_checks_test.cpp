@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/cli/option_checks.hpp"
-
 #include <gmock/gmock.h>
 
 #include <CLI/CLI.hpp>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
+#include "harness/cli/shared_options.hpp"
 
 namespace plumb::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "harness/base/error.hpp"
-#include "harness/model/key/product_kind.hpp"
+#include "harness/model/key/operator_families.hpp"
 #include "harness/model/key/training_layers.hpp"
 #include "runners/cuda/exec/kernel_library.hpp"
 #include "runners/engine/bench/random_operands.hpp"
@@ -30,7 +30,8 @@ TEST(BuiltinLayer, computes_what_the_reference_does_in_both_layouts) {
   const std::vector<std::vector<model::Tensor>> outputs = run_on_host(layers);
   std::set<std::string> ops;
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    const engine::Verdict verdict = engine::verify(layers[i].spec, layers[i].operands, outputs[i]);
+    const engine::Verifier::Verdict verdict =
+        engine::verify(layers[i].spec, layers[i].operands, outputs[i]);
     EXPECT_TRUE(verdict.outcome.ok())
         << model::to_key(layers[i].spec).text << " by " << layers[i].layer.launches[0].call
         << " in " << to_text(layers[i].layer.outputs[0]) << ": " << verdict.outcome.reason;
@@ -163,7 +164,7 @@ TEST(BuiltinLayer, updates_several_tensors_at_once_or_one_after_the_other) {
                         "decay=0.01;momentum=0.9;rate=0.1"});
   const BuiltinLayer together = builtin_layer(spec, TensorLayout::kChannelsFirst);
   ASSERT_THAT(together.launches, SizeIs(1));
-  const engine::StepBuffers uses = buffers_of(together.launches[0], {0, 1, 2, 3, 4, 5});
+  const engine::PlanBuffer::Uses uses = buffers_of(together.launches[0], {0, 1, 2, 3, 4, 5});
   EXPECT_THAT(uses.writes, ElementsAre(0U, 2U, 3U, 5U));
   EXPECT_THAT(uses.reads, ElementsAre(0U, 2U, 3U, 5U, 1U, 4U)) << "the old numbers, too";
   EXPECT_THAT(update_by_tensor(spec).launches, SizeIs(2));
@@ -248,7 +249,7 @@ TEST(BuiltinLayer, joins_axes_that_all_operands_step_through_alike) {
 
 TEST(KernelCompiler, tells_the_compilers_words_and_how_to_get_it) {
   try {
-    const KernelCompiler compiler({"libplumb-there-is-no-such-compiler.so"});
+    const KernelLibrary::Compiler compiler({"libplumb-there-is-no-such-compiler.so"});
     FAIL();
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("nvidia-cuda-nvrtc"));

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "runners/cuda/exec/index_space.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
 #include "runners/engine/bench/random_operands.hpp"
 #include "tests/contract/layer_cases.hpp"
 

@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "runners/cuda/dnn/graph_variants.hpp"
-#include "runners/cuda/exec/index_space.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
 
 namespace plumb::cuda {
 namespace {
@@ -32,17 +32,17 @@ TensorGraph graph_of(const std::string& key, TensorLayout layout = TensorLayout:
   return convolution_graph(spec_of(key), layout);
 }
 
-const ConvolutionOperation& convolution_of(const TensorGraph& graph) {
-  return std::get<ConvolutionOperation>(graph.operations.at(0));
+const TensorGraph::Convolution& convolution_of(const TensorGraph& graph) {
+  return std::get<TensorGraph::Convolution>(graph.operations.at(0));
 }
 
-const GraphTensor& tensor_of(const TensorGraph& graph, std::size_t index) {
+const TensorGraph::Tensor& tensor_of(const TensorGraph& graph, std::size_t index) {
   return graph.tensors.at(index);
 }
 
 /// Returns the i-th operation behind the convolution.
-const PointwiseOperation& step_of(const TensorGraph& graph, std::size_t i) {
-  return std::get<PointwiseOperation>(graph.operations.at(i + 1));
+const TensorGraph::Pointwise& step_of(const TensorGraph& graph, std::size_t i) {
+  return std::get<TensorGraph::Pointwise>(graph.operations.at(i + 1));
 }
 
 TEST(ConvolutionGraph, keeps_shapes_groups_and_pads_that_differ_by_side) {
@@ -50,7 +50,7 @@ TEST(ConvolutionGraph, keeps_shapes_groups_and_pads_that_differ_by_side) {
   EXPECT_THAT(tensor_of(graph, convolution_of(graph).image).dimensions, ElementsAre(2, 8, 5, 7));
   EXPECT_THAT(tensor_of(graph, convolution_of(graph).weights).dimensions, ElementsAre(16, 4, 3, 3));
   EXPECT_THAT(tensor_of(graph, convolution_of(graph).grid).dimensions, ElementsAre(2, 16, 3, 8));
-  EXPECT_EQ(tensor_of(graph, convolution_of(graph).grid).type, abi::Type::kHalf);
+  EXPECT_EQ(tensor_of(graph, convolution_of(graph).grid).type, abi::CudnnCalls::Type::kHalf);
   EXPECT_FALSE(tensor_of(graph, convolution_of(graph).grid).is_virtual);
   EXPECT_THAT(convolution_of(graph).pads_before, ElementsAre(0, 1));
   EXPECT_THAT(convolution_of(graph).pads_after, ElementsAre(0, 2));
@@ -67,10 +67,10 @@ TEST(ConvolutionGraph, layouts_differ_in_strides_alone) {
 TEST(ConvolutionGraph, bias_and_activation_follow_on_values_that_are_never_stored) {
   const TensorGraph graph = graph_of(fused("relu"));
   ASSERT_EQ(graph.operations.size(), 3U);
-  EXPECT_EQ(step_of(graph, 0).mode, abi::PointwiseMode::kAdd);
+  EXPECT_EQ(step_of(graph, 0).mode, abi::CudnnCalls::PointwiseMode::kAdd);
   EXPECT_EQ(step_of(graph, 0).input, convolution_of(graph).grid);
   EXPECT_THAT(graph.tensors[*step_of(graph, 0).operand].dimensions, ElementsAre(1, 16, 1, 1));
-  EXPECT_EQ(step_of(graph, 1).mode, abi::PointwiseMode::kRelu);
+  EXPECT_EQ(step_of(graph, 1).mode, abi::CudnnCalls::PointwiseMode::kRelu);
   EXPECT_EQ(step_of(graph, 1).input, step_of(graph, 0).output);
   EXPECT_TRUE(tensor_of(graph, convolution_of(graph).grid).is_virtual);
   EXPECT_TRUE(graph.tensors[step_of(graph, 0).output].is_virtual);
@@ -83,8 +83,8 @@ TEST(ConvolutionGraph, values_between_half_precision_operations_are_f32) {
     key.replace(place, 3, "f16");
   }
   const TensorGraph graph = graph_of(key);
-  EXPECT_EQ(tensor_of(graph, convolution_of(graph).grid).type, abi::Type::kFloat);
-  EXPECT_EQ(graph.tensors.back().type, abi::Type::kHalf);
+  EXPECT_EQ(tensor_of(graph, convolution_of(graph).grid).type, abi::CudnnCalls::Type::kFloat);
+  EXPECT_EQ(graph.tensors.back().type, abi::CudnnCalls::Type::kHalf);
 }
 
 TEST(ConvolutionGraph, an_addition_stands_before_the_bias) {
@@ -98,7 +98,7 @@ TEST(ConvolutionGraph, an_addition_stands_before_the_bias) {
 TEST(ConvolutionGraph, parameters_of_activations_are_kept) {
   EXPECT_EQ(step_of(graph_of(fused("clip(0.0,6.0)")), 1).upper_clip, 6.0);
   EXPECT_EQ(step_of(graph_of(fused("leaky_relu(0.1)")), 1).lower_clip_slope, 0.1);
-  EXPECT_EQ(step_of(graph_of(fused("silu")), 1).mode, abi::PointwiseMode::kSwish);
+  EXPECT_EQ(step_of(graph_of(fused("silu")), 1).mode, abi::CudnnCalls::PointwiseMode::kSwish);
 }
 
 TEST(ConvolutionGraph, one_spatial_axis_becomes_two) {
@@ -114,7 +114,7 @@ TEST(ConvolutionGraph, a_transposed_convolution_is_what_a_convolution_hands_back
   const TensorGraph graph = graph_of(
       "v1:conv_transpose;in=f32[1,8,5,5],f32[8,4,3,3]c;out=f32[1,4,10,10];acc=f32;math=strict;"
       "dilations=[1,1];group=1;output_padding=[1,1];pads=[1,1,1,1];strides=[2,2]");
-  EXPECT_EQ(convolution_of(graph).direction, ConvolutionOperation::Direction::kBackwardData);
+  EXPECT_EQ(convolution_of(graph).direction, TensorGraph::Convolution::Direction::kBackwardData);
   EXPECT_THAT(tensor_of(graph, convolution_of(graph).grid).dimensions, ElementsAre(1, 8, 5, 5));
   EXPECT_THAT(tensor_of(graph, convolution_of(graph).image).dimensions, ElementsAre(1, 4, 10, 10));
   EXPECT_THAT(convolution_of(graph).pads_after, ElementsAre(1, 1));

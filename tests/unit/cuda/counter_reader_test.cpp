@@ -10,7 +10,6 @@
 
 #include "harness/base/error.hpp"
 #include "runners/cuda/observe/kernel_attributes.hpp"
-#include "runners/cuda/observe/range_profiler.hpp"
 #include "tests/unit/cuda/vendor_memory.hpp"
 
 namespace plumb::cuda {
@@ -40,9 +39,9 @@ bool knows_chips() {
 #endif
 }
 
-MetricChoice choice_of(const ProfilerLibrary& library,
-                       const std::string& chip,
-                       const std::vector<std::string>& asked = {}) {
+CounterReader::Choice choice_of(const ProfilerLibrary& library,
+                                const std::string& chip,
+                                const std::vector<std::string>& asked = {}) {
   return choose_metrics(asked, [&](const std::string& metric) {
     return has_metric(library, {chip, {}}, metric);
   });
@@ -56,9 +55,9 @@ TEST(MetricHost, counts_what_a_row_leaves_open_on_every_chip_since_turing) {
   const ProfilerLibrary library;
   for (const char* const chip :
        {"TU102", "TU104", "GA100", "GA102", "AD102", "GH100", "GB100", "GB102", "GB202"}) {
-    const MetricChoice choice = choice_of(library, chip);
+    const CounterReader::Choice choice = choice_of(library, chip);
     EXPECT_THAT(choice.missing, IsEmpty()) << chip;
-    const MetricHost host(library, {chip, {}}, choice.names());
+    const CounterReader::Host host(library, {chip, {}}, choice.names());
     EXPECT_GE(host.passes(), 1U) << chip;
     EXPECT_LE(host.passes(), 9U) << chip;  // so many in CUPTI 13.0
     EXPECT_FALSE(host.image().empty()) << chip;
@@ -91,10 +90,11 @@ TEST(MetricHost, takes_each_chips_own_names) {
   for (const char* const chip : {"TU102", "AD102", "GB100", "GB202"}) {
     EXPECT_THAT(choice_of(library, chip).names(), Not(Contains(HasSubstr("hfma2")))) << chip;
   }
-  const MetricChoice asked =
+  const CounterReader::Choice asked =
       choice_of(library, "GH100", {"sm__no_such.sum", "gpu__time_duration.sum"});
   EXPECT_THAT(asked.metrics,
-              ElementsAre(ChosenMetric{"gpu__time_duration.sum", "gpu__time_duration.sum", 1.0}));
+              ElementsAre(CounterReader::Choice::Metric{
+                  "gpu__time_duration.sum", "gpu__time_duration.sum", 1.0}));
   EXPECT_THAT(asked.missing, ElementsAre("sm__no_such.sum"));
 }
 
@@ -111,14 +111,14 @@ TEST(MetricHost, refuses_unknown_chips_and_metrics) {
     EXPECT_EQ(error.kind(), Error::Kind::kEnvironment);
     EXPECT_THAT(error.what(), HasSubstr("ZZ999"));
   }
-  EXPECT_THROW(MetricHost(library, {"GH100", {}}, {"sm__no_such.sum"}), Error);
+  EXPECT_THROW(CounterReader::Host(library, {"GH100", {}}, {"sm__no_such.sum"}), Error);
   EXPECT_FALSE(has_metric(library, {"GH100", {}}, "sm__inst_executed")) << "summed up how?";
 }
 
 TEST(RangeProfiler, says_why_there_is_none) {
   [[maybe_unused]] const VendorMemory vendors{};
   try {
-    const RangeProfiler profiler;
+    const CounterReader::Ranges profiler;
     EXPECT_THAT(profiler.library().version(), HasSubstr("CUPTI"));
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), Error::Kind::kEnvironment);
@@ -143,8 +143,9 @@ TEST(ProfilerLibrary, says_what_helps) {
   }
 }
 
-const MetricChoice& defaults() {
-  static const MetricChoice choice = choose_metrics({}, [](const std::string&) { return true; });
+const CounterReader::Choice& defaults() {
+  static const CounterReader::Choice choice =
+      choose_metrics({}, [](const std::string&) { return true; });
   return choice;
 }
 
@@ -157,7 +158,7 @@ std::vector<double> counts(double tensor, double fma, double others) {
 }
 
 TEST(MetricObservation, is_of_one_execution) {
-  const worker::Observation seen = metric_observation(
+  const worker::Program::Observation seen = metric_observation(
       defaults(), {counts(400, 0, 50), counts(404, 0, 50), counts(396, 0, 50)}, 4);
   const results::Reading& tensor = seen.readings.at("tensor_pipe_instructions");
   EXPECT_DOUBLE_EQ(tensor.median, 100.0);
@@ -172,7 +173,8 @@ TEST(MetricObservation, is_of_one_execution) {
 
 TEST(MetricObservation, tensor_cores_are_used_by_what_is_no_hfma2) {
   const auto use = [](double tensor, double fma) {
-    const worker::Observation seen = metric_observation(defaults(), {counts(tensor, fma, 1)}, 1);
+    const worker::Program::Observation seen =
+        metric_observation(defaults(), {counts(tensor, fma, 1)}, 1);
     EXPECT_EQ(seen.attributes.at("tensor_cores.source"), "counter");
     return seen.attributes.at("tensor_cores");
   };
@@ -184,11 +186,12 @@ TEST(MetricObservation, tensor_cores_are_used_by_what_is_no_hfma2) {
 }
 
 TEST(MetricObservation, decides_nothing_that_was_not_counted) {
-  const MetricChoice asked{{{"sm__inst_executed.sum", "sm__inst_executed.sum", 1.0}}, {"no.sum"}};
-  const worker::Observation seen = metric_observation(asked, {{10.0}}, 1);
+  const CounterReader::Choice asked{{{"sm__inst_executed.sum", "sm__inst_executed.sum", 1.0}},
+                                    {"no.sum"}};
+  const worker::Program::Observation seen = metric_observation(asked, {{10.0}}, 1);
   EXPECT_FALSE(seen.attributes.contains("tensor_cores"));
   EXPECT_THAT(seen.attributes.at("metrics_missing"), HasSubstr("no.sum"));
-  const worker::Observation none =
+  const worker::Program::Observation none =
       metric_observation(asked, {{std::numeric_limits<double>::quiet_NaN()}}, 1);
   EXPECT_THAT(none.readings, IsEmpty()) << "missing is never zero";
   EXPECT_THAT(none.attributes.at("metrics_missing"), HasSubstr("sm__inst_executed.sum"));

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "runners/cuda/driver/device_health.hpp"
+
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -6,10 +8,8 @@
 #include <thread>
 #include <utility>
 
-#include "runners/cuda/driver/management_abi.hpp"
-#include "runners/cuda/driver/management_library.hpp"
-#include "runners/cuda/event_timer.hpp"
-#include "runners/cuda/observe/device_monitor.hpp"
+#include "runners/cuda/driver/driver_abi.hpp"
+#include "runners/cuda/event_clock.hpp"
 
 namespace plumb::cuda {
 namespace {
@@ -20,7 +20,7 @@ using ::testing::IsEmpty;
 using ::testing::Key;
 using ::testing::Not;
 
-HealthSample sample(double watts, std::uint64_t reasons) {
+ManagedDevice::Sample sample(double watts, std::uint64_t reasons) {
   return {.sm_clock_hertz = 1.98e9,
           .memory_clock_hertz = 2.619e9,
           .power_watts = watts,
@@ -29,8 +29,9 @@ HealthSample sample(double watts, std::uint64_t reasons) {
 }
 
 TEST(DeviceHealth, sums_up_what_was_seen) {
-  const std::vector<HealthSample> samples{sample(310.0, 0), sample(650.0, 0), sample(640.0, 0)};
-  const engine::MonitoredBlock block = judged_block(samples, {}, {});
+  const std::vector<ManagedDevice::Sample> samples{
+      sample(310.0, 0), sample(650.0, 0), sample(640.0, 0)};
+  const engine::BlockMonitor::Block block = judged_block(samples, {}, {});
   EXPECT_EQ(block.readings.at("power_watts"), (results::Reading{640.0, 310.0, 650.0, 3}));
   EXPECT_EQ(block.readings.at("sm_clock_hertz").median, 1.98e9);
   EXPECT_EQ(block.readings.at("temperature_celsius").n, 3);
@@ -42,8 +43,8 @@ TEST(DeviceHealth, sums_up_what_was_seen) {
 }
 
 TEST(DeviceHealth, what_the_library_does_not_say_is_absent_and_judges_nothing) {
-  const std::vector<HealthSample> silent(3);
-  const engine::MonitoredBlock block = judged_block(silent, {}, {});
+  const std::vector<ManagedDevice::Sample> silent(3);
+  const engine::BlockMonitor::Block block = judged_block(silent, {}, {});
   EXPECT_THAT(block.readings, IsEmpty());
   EXPECT_FALSE(block.disturbed);
   EXPECT_THAT(judged_block({}, {}, {}).readings, IsEmpty());
@@ -54,16 +55,16 @@ TEST(DeviceHealth, hardware_and_heat_disturb_and_a_power_cap_is_said) {
                                   abi::kReasonSoftwareThermal,
                                   abi::kReasonHardwareThermal,
                                   abi::kReasonPowerBrake}) {
-    const std::vector<HealthSample> samples{sample(600, 0), sample(600, bad)};
-    const engine::MonitoredBlock slowed = judged_block(samples, {}, {});
+    const std::vector<ManagedDevice::Sample> samples{sample(600, 0), sample(600, bad)};
+    const engine::BlockMonitor::Block slowed = judged_block(samples, {}, {});
     EXPECT_TRUE(slowed.disturbed) << bad;
     EXPECT_EQ(slowed.readings.at("throttled_ratio"), (results::Reading{0.5, 0.5, 0.5, 2})) << bad;
   }
-  const std::vector<HealthSample> capped{sample(700, abi::kReasonSoftwarePowerCap),
-                                         sample(700, abi::kReasonSoftwarePowerCap),
-                                         sample(690, 0),
-                                         sample(690, 1)};  // idle, for a moment
-  const engine::MonitoredBlock block = judged_block(capped, {}, {});
+  const std::vector<ManagedDevice::Sample> capped{sample(700, abi::kReasonSoftwarePowerCap),
+                                                  sample(700, abi::kReasonSoftwarePowerCap),
+                                                  sample(690, 0),
+                                                  sample(690, 1)};  // idle, for a moment
+  const engine::BlockMonitor::Block block = judged_block(capped, {}, {});
   EXPECT_FALSE(block.disturbed);
   EXPECT_EQ(block.readings.at("throttled.software_power_cap_ratio").median, 0.5);
   EXPECT_EQ(block.readings.at("throttled_ratio"), (results::Reading{0.0, 0.0, 0.0, 4}))
@@ -73,22 +74,22 @@ TEST(DeviceHealth, hardware_and_heat_disturb_and_a_power_cap_is_said) {
 
 TEST(DeviceHealth, a_clock_that_moved_by_more_than_three_percent_disturbs) {
   const auto block_of = [](std::initializer_list<double> clocks) {
-    std::vector<HealthSample> samples;
+    std::vector<ManagedDevice::Sample> samples;
     for (const double hertz : clocks) {
       samples.push_back(sample(600, 0));
       samples.back().sm_clock_hertz = hertz;
     }
     return judged_block(samples, {}, {});
   };
-  const engine::MonitoredBlock steady = block_of({1.980e9, 1.965e9, 1.950e9, 1.965e9});
+  const engine::BlockMonitor::Block steady = block_of({1.980e9, 1.965e9, 1.950e9, 1.965e9});
   EXPECT_FALSE(steady.disturbed);
   EXPECT_NEAR(steady.readings.at("sm_clock_moved_ratio").median, 30.0 / 1965.0, 1e-12);
   EXPECT_EQ(steady.readings.at("sm_clock_moved_ratio").n, 4);
-  const engine::MonitoredBlock ramp = block_of({1.410e9, 1.755e9, 1.980e9, 1.980e9, 1.980e9});
+  const engine::BlockMonitor::Block ramp = block_of({1.410e9, 1.755e9, 1.980e9, 1.980e9, 1.980e9});
   EXPECT_TRUE(ramp.disturbed);
   EXPECT_NEAR(ramp.readings.at("sm_clock_moved_ratio").median, 570.0 / 1980.0, 1e-12);
   EXPECT_TRUE(block_of({2.0e9, 2.0e9, 2.0e9, 1.9e9}).disturbed) << "one of many, too";
-  const engine::MonitoredBlock once = block_of({1.410e9});
+  const engine::BlockMonitor::Block once = block_of({1.410e9});
   EXPECT_FALSE(once.disturbed);
   EXPECT_THAT(once.readings, Not(Contains(Key("sm_clock_moved_ratio"))))
       << "one look says nothing of a movement";
@@ -107,7 +108,7 @@ TEST(DeviceHealth, memory_errors_and_xids_of_the_device_are_faults) {
 
 TEST(DeviceHealth, energy_is_taken_between_the_steps_of_the_counter) {
   // 10 executions a look; the counter moves every third look, by 900 mJ.
-  std::vector<EnergyMark> marks;
+  std::vector<ManagedDevice::EnergyMark> marks;
   for (std::uint64_t i = 0; i < 13; ++i) {
     marks.push_back({i * 10, 5000 + (i / 3) * 900});
   }
@@ -118,9 +119,9 @@ TEST(DeviceHealth, energy_is_taken_between_the_steps_of_the_counter) {
 }
 
 TEST(DeviceHealth, energy_is_absent_where_the_counter_stands_or_moves_once) {
-  const std::vector<EnergyMark> still{{0, 7}, {10, 7}, {20, 7}};
+  const std::vector<ManagedDevice::EnergyMark> still{{0, 7}, {10, 7}, {20, 7}};
   EXPECT_FALSE(energy_per_execution(still));
-  const std::vector<EnergyMark> once{{0, 7}, {10, 7}, {20, 9}};
+  const std::vector<ManagedDevice::EnergyMark> once{{0, 7}, {10, 7}, {20, 9}};
   EXPECT_FALSE(energy_per_execution(once)) << "since when it had gathered that is not known";
   EXPECT_FALSE(energy_per_execution({}));
 }
@@ -136,12 +137,12 @@ TEST(EventTimer, the_clocks_step_is_the_smallest_difference) {
 
 TEST(DeviceMonitor, looks_during_blocks_only) {
   std::atomic<int> looks = 0;
-  DeviceMonitor monitor(
+  ManagedDevice::Monitor monitor(
       [&] {
         looks += 1;
         return sample(500.0, abi::kReasonHardwareSlowdown);
       },
-      [] { return HealthErrors{}; },
+      [] { return ManagedDevice::Errors{}; },
       Seconds(0.001));
   std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_EQ(looks, 0);
@@ -149,7 +150,7 @@ TEST(DeviceMonitor, looks_during_blocks_only) {
   while (looks < 3) {
     std::this_thread::yield();
   }
-  const engine::MonitoredBlock block = monitor.end();
+  const engine::BlockMonitor::Block block = monitor.end();
   EXPECT_TRUE(block.disturbed);
   EXPECT_GE(block.readings.at("power_watts").n, 3);
   const int after = looks;
@@ -159,11 +160,12 @@ TEST(DeviceMonitor, looks_during_blocks_only) {
 
 TEST(DeviceMonitor, finds_at_the_next_block_what_happened_between_two_and_forgets_nothing) {
   std::vector<std::uint64_t> waiting;
-  DeviceMonitor monitor([] { return HealthSample{}; },
-                        [&] {
-                          return HealthErrors{std::nullopt, std::exchange(waiting, {})};
-                        },
-                        Seconds(60.0));
+  ManagedDevice::Monitor monitor(
+      [] { return ManagedDevice::Sample{}; },
+      [&] {
+        return ManagedDevice::Errors{std::nullopt, std::exchange(waiting, {})};
+      },
+      Seconds(60.0));
   monitor.begin();
   EXPECT_THAT(monitor.end().fault, IsEmpty());
   waiting = {31, 79};
@@ -175,13 +177,13 @@ TEST(DeviceMonitor, finds_at_the_next_block_what_happened_between_two_and_forget
 
 TEST(DeviceMonitor, a_block_without_a_tick_is_looked_at_once) {
   std::uint64_t errors = 0;
-  DeviceMonitor monitor([] { return sample(500.0, 0); },
-                        [&] {
-                          return HealthErrors{errors++, {}};
-                        },
-                        Seconds(60.0));
+  ManagedDevice::Monitor monitor([] { return sample(500.0, 0); },
+                                 [&] {
+                                   return ManagedDevice::Errors{errors++, {}};
+                                 },
+                                 Seconds(60.0));
   monitor.begin();
-  const engine::MonitoredBlock block = monitor.end();
+  const engine::BlockMonitor::Block block = monitor.end();
   EXPECT_EQ(block.readings.at("power_watts").n, 1);
   EXPECT_THAT(block.fault, HasSubstr("memory: 1"));
 }

@@ -12,7 +12,7 @@
 
 #include "harness/base/error.hpp"
 #include "runners/cuda/driver/device.hpp"
-#include "runners/cuda/driver/management_library.hpp"
+#include "runners/cuda/driver/device_health.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace plumb::cuda {
@@ -59,7 +59,7 @@ TEST(Driver, asks_for_entry_points_that_the_toolkits_library_has) {
   // One pointer each, and nothing else.
   EXPECT_EQ(found * sizeof(void*), sizeof calls);
 
-  abi::GraphCalls graph_calls;
+  abi::DriverCalls::Graphs graph_calls;
   found = 0;
   abi::for_each_graph_call(graph_calls, [&](const auto& call, const char* name) {
     EXPECT_NE(dlsym(library, name), nullptr) << name;
@@ -79,29 +79,30 @@ TEST(Device, writes_identifiers_as_nvidias_tools_do) {
 
 TEST(DeviceLock, keeps_a_second_worker_off) {
   const std::filesystem::path folder = ::testing::TempDir();
-  std::optional<DeviceLock> first(std::in_place, "GPU-test", folder);
+  std::optional<Device::Context::Lock> first(std::in_place, "GPU-test", folder);
   try {
-    const DeviceLock second("GPU-test", folder);
+    const Device::Context::Lock second("GPU-test", folder);
     FAIL() << "two workers have the GPU";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), Error::Kind::kTryAgain);
     EXPECT_THAT(error.what(), HasSubstr(std::to_string(getpid())));
   }
-  const DeviceLock another("GPU-another", folder);
+  const Device::Context::Lock another("GPU-another", folder);
   first.reset();
-  const DeviceLock third("GPU-test", folder);
+  const Device::Context::Lock third("GPU-test", folder);
 }
 
 TEST(DeviceLock, is_shared_by_the_workers_of_one_harness_that_take_turns) {
   const TemporaryFolder folder;
   constexpr int kHarness = 17;
-  std::optional<DeviceLock> first(std::in_place, "GPU-test", folder.path(), kHarness);
-  const DeviceLock second("GPU-test", folder.path(), kHarness);
-  EXPECT_THROW(DeviceLock("GPU-test", folder.path(), kHarness + 1), Error);
-  EXPECT_THROW(DeviceLock("GPU-test", folder.path()), Error);
+  std::optional<Device::Context::Lock> first(std::in_place, "GPU-test", folder.path(), kHarness);
+  const Device::Context::Lock second("GPU-test", folder.path(), kHarness);
+  EXPECT_THROW(Device::Context::Lock("GPU-test", folder.path(), kHarness + 1), Error);
+  EXPECT_THROW(Device::Context::Lock("GPU-test", folder.path()), Error);
   first.reset();
-  EXPECT_THROW(DeviceLock("GPU-test", folder.path()), Error) << "the second is still there";
-  const DeviceLock third("GPU-test", folder.path(), kHarness);
+  EXPECT_THROW(Device::Context::Lock("GPU-test", folder.path()), Error)
+      << "the second is still there";
+  const Device::Context::Lock third("GPU-test", folder.path(), kHarness);
 }
 
 // In a sticky folder with fs.protected_regular, opening another user's file with O_CREAT fails.
@@ -114,7 +115,7 @@ TEST(DeviceLock, is_shared_by_users) {
   std::filesystem::create_directory(folder);
   std::filesystem::permissions(folder, static_cast<std::filesystem::perms>(01777));
   std::filesystem::permissions(temporary.path(), static_cast<std::filesystem::perms>(0755));
-  { const DeviceLock first("GPU-test", folder); }
+  { const Device::Context::Lock first("GPU-test", folder); }
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
@@ -122,7 +123,7 @@ TEST(DeviceLock, is_shared_by_users) {
       if (setgid(65534) != 0 || setuid(65534) != 0) {
         _exit(2);
       }
-      const DeviceLock second("GPU-test", folder);
+      const Device::Context::Lock second("GPU-test", folder);
       _exit(0);
     } catch (const std::exception& error) {
       std::fprintf(stderr, "%s\n", error.what());
@@ -149,7 +150,7 @@ TEST(LostContext, is_told_status_by_status) {
 
 TEST(DeviceLock, says_why_there_is_none) {
   try {
-    const DeviceLock lock("GPU-test", "/nowhere-at-all");
+    const Device::Context::Lock lock("GPU-test", "/nowhere-at-all");
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), Error::Kind::kEnvironment);

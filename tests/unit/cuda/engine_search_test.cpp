@@ -14,10 +14,8 @@
 
 #include "harness/base/error.hpp"
 #include "harness/results/engine_choice.hpp"
-#include "runners/cuda/blas/cublas_library.hpp"
-#include "runners/cuda/blas/lt_product.hpp"
+#include "runners/cuda/blas/cublas.hpp"
 #include "runners/cuda/dnn/graph_variants.hpp"
-#include "runners/cuda/dnn/norm_variants.hpp"
 #include "tests/unit/cuda/attention_keys.hpp"
 #include "tests/unit/cuda/vendor_memory.hpp"
 
@@ -56,10 +54,10 @@ TEST(EngineSearch, lists_each_engine_with_its_knobs_once) {
   const OperationGraph graph = operation_graph(
       *library, convolution_graph(model::parse_key({kConvolution}), TensorLayout::kChannelsLast));
   const EngineTarget target{&properties, nullptr};
-  const std::vector<FoundEngine> found = find_engines(*library, graph, target);
+  const std::vector<EngineTarget::Engine> found = find_engines(*library, graph, target);
   std::set<std::string> names;
   std::size_t ranked = 0;
-  for (const FoundEngine& engine : found) {
+  for (const EngineTarget::Engine& engine : found) {
     EXPECT_TRUE(names.insert(engine_text(engine.facts)).second) << engine_text(engine.facts);
     ranked += engine.ranked ? 1U : 0U;
   }
@@ -81,9 +79,9 @@ TEST(EngineAttributes, are_what_cudnn_says_of_engine_and_plan) {
   const OperationGraph graph = operation_graph(
       *library, convolution_graph(model::parse_key({kConvolution}), TensorLayout::kChannelsLast));
   const EngineTarget target{&properties, nullptr};
-  const std::vector<FoundEngine> found = find_engines(*library, graph, target);
+  const std::vector<EngineTarget::Engine> found = find_engines(*library, graph, target);
   std::set<std::string> uses;
-  for (const FoundEngine& engine : found) {
+  for (const EngineTarget::Engine& engine : found) {
     const results::Attributes attributes = engine_attributes(engine.facts);
     uses.insert(attributes.at("tensor_cores"));
     EXPECT_EQ(attributes.at("tensor_cores.source"), "cuDNN's notes");
@@ -123,7 +121,7 @@ TEST_P(BackwardConvolutions, have_engines_and_plans_in_both_layouts) {
   for (GraphForm& form : convolution_forms(spec, true)) {
     const OperationGraph graph = operation_graph(*library, form.graph);
     std::size_t kept = 0;
-    for (const FoundEngine& engine : find_engines(*library, graph, target)) {
+    for (const EngineTarget::Engine& engine : find_engines(*library, graph, target)) {
       if (!results::keeps_promise(spec, engine.facts)) {
         continue;
       }
@@ -179,7 +177,7 @@ TEST(ConvolutionsOfIntegers, have_an_engine_of_their_own_with_channels_last) {
   for (GraphForm& form : convolution_forms(model::parse_key({kConvolutionOfIntegers}), false)) {
     const OperationGraph graph = operation_graph(*library, form.graph);
     std::size_t& count = plans.emplace_back(0);
-    for (const FoundEngine& engine : find_engines(*library, graph, target)) {
+    for (const EngineTarget::Engine& engine : find_engines(*library, graph, target)) {
       const Descriptor plan = execution_plan(*library, engine.configuration, target);
       count += plan.text(abi::CudnnCalls::Attribute::kPlanJson).empty() ? 0U : 1U;
     }
@@ -202,10 +200,10 @@ std::optional<std::size_t> engines_beside_empty_driver(const model::LayerSpec& s
   }
   const Descriptor properties = h200(*library);
   const OperationGraph graph = operation_graph(*library, asked);
-  const std::vector<FoundEngine> found =
+  const std::vector<EngineTarget::Engine> found =
       find_engines(*library, graph, EngineTarget{&properties, nullptr});
   return static_cast<std::size_t>(
-      std::count_if(found.begin(), found.end(), [&](const FoundEngine& engine) {
+      std::count_if(found.begin(), found.end(), [&](const EngineTarget::Engine& engine) {
         return engine.ranked && results::keeps_promise(spec, engine.facts);
       }));
 }
@@ -339,7 +337,7 @@ TEST_P(NormGraphs, are_a_pattern_that_cudnn_has_engines_for) {
   for (const GraphForm& form : norm_forms(spec)) {
     const OperationGraph graph = operation_graph(*library, form.graph);
     std::size_t kept = 0;
-    for (const FoundEngine& engine : find_engines(*library, graph, target)) {
+    for (const EngineTarget::Engine& engine : find_engines(*library, graph, target)) {
       kept += engine.ranked && results::keeps_promise(spec, engine.facts) ? 1U : 0U;
     }
     EXPECT_GT(kept, 0U) << form.text;
@@ -367,7 +365,7 @@ TEST(ConvolutionGraph, knows_which_operand_each_tensor_is) {
       convolution_graph(model::parse_key({kConvolution}), TensorLayout::kChannelsFirst);
   std::multiset<std::size_t> operands;
   std::size_t results = 0;
-  for (const GraphTensor& tensor : graph.tensors) {
+  for (const TensorGraph::Tensor& tensor : graph.tensors) {
     if (tensor.is_virtual) {
       EXPECT_FALSE(tensor.operand);
     } else if (tensor.operand) {
@@ -386,18 +384,18 @@ TEST(Cublas, makes_descriptors_without_a_device_and_says_why_there_is_no_handle)
     const GemmProblem problem = gemm_problem(
         model::parse_key({"v1:matmul;in=f16[4,8,16],f16[4,16,9];out=f16[4,8,9];acc=f32;"
                           "math=strict;epilogue=relu"}));
-    const LtProduct product = lt_product(library, problem);
+    const CublasLibrary::Product product = lt_product(library, problem);
     EXPECT_NE(product.product.get(), nullptr);
     EXPECT_NE(product.a.get(), nullptr);
-    const LtProduct integers = lt_product(
+    const CublasLibrary::Product integers = lt_product(
         library,
         gemm_problem(
             model::parse_key({"v1:matmul_integer;in=s8[4,16],s8[16,8]c;out=s32[4,8];acc=s32;"
                               "math=strict"})));
     EXPECT_NE(integers.d.get(), nullptr);
     try {
-      const CublasHandle handle(library);
-    } catch (const CublasRefusal& refusal) {
+      const CublasLibrary::Handle handle(library);
+    } catch (const CublasLibrary::Refusal& refusal) {
       EXPECT_THAT(refusal.what(), ::testing::HasSubstr("CUBLAS_STATUS_"));
     }
   } catch (const Error& missing) {

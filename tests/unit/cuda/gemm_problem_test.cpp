@@ -4,8 +4,8 @@
 #include <cmath>
 #include <fstream>
 
-#include "runners/cuda/blas/lt_product.hpp"
-#include "runners/cuda/exec/index_space.hpp"
+#include "runners/cuda/blas/cublas.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
 #include "runners/engine/bench/random_operands.hpp"
 #include "runners/engine/bench/verification.hpp"
 #include "runners/engine/number_formats.hpp"
@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-double element(const GemmMatrix& matrix,
+double element(const GemmProblem::Matrix& matrix,
                const std::vector<model::Tensor>& operands,
                std::int64_t batch,
                std::int64_t row,
@@ -25,7 +25,7 @@ double element(const GemmMatrix& matrix,
   return engine::number_at(operands.at(matrix.buffer), static_cast<std::size_t>(at));
 }
 
-double operation(const GemmMatrix& matrix,
+double operation(const GemmProblem::Matrix& matrix,
                  const std::vector<model::Tensor>& operands,
                  std::int64_t batch,
                  std::int64_t row,
@@ -35,8 +35,8 @@ double operation(const GemmMatrix& matrix,
 }
 
 /// Executes steps of our kernels by the reference: operands, then what they make.
-void run_steps(const std::vector<BuiltinStep>& steps, std::vector<model::Tensor>& buffers) {
-  for (const BuiltinStep& step : steps) {
+void run_steps(const std::vector<BuiltinLayer::Step>& steps, std::vector<model::Tensor>& buffers) {
+  for (const BuiltinLayer::Step& step : steps) {
     std::vector<model::Tensor> operands;
     operands.reserve(step.inputs.size());
     for (std::size_t i = 0; i < step.inputs.size(); ++i) {
@@ -126,7 +126,7 @@ model::Tensor added_up(const GemmProblem& problem,
 
 /// Computes what cuBLAS' documentation says of gemv, in float64.
 model::Tensor multiplied(const GemmProblem& problem,
-                         const GemvProblem& vectors,
+                         const GemmProblem::Gemv& vectors,
                          const model::TensorType& type,
                          const std::vector<model::Tensor>& operands) {
   const bool turned = vectors.a.transposed;
@@ -173,7 +173,7 @@ TEST_P(Products, mean_the_same_by_columns) {
   const model::LayerSpec spec = model::parse_key({GetParam()});
   const std::vector<model::Tensor> operands = engine::random_operands(spec, 5);
   for (const GemmProblem& problem : {gemm_problem(spec), plain_gemm_problem(spec)}) {
-    const engine::Verdict verdict =
+    const engine::Verifier::Verdict verdict =
         engine::verify(spec, operands, computed(spec, problem, operands));
     EXPECT_TRUE(verdict.outcome.ok()) << verdict.outcome.reason;
   }
@@ -187,7 +187,8 @@ TEST_P(ProductsOfTraining, are_the_same_fused_and_apart) {
   const GemmProblem fused = gemm_problem(spec);
   EXPECT_TRUE(fused.behind.empty());
   EXPECT_TRUE(fused.saved || fused.bias_gradient);
-  const engine::Verdict verdict = engine::verify(spec, operands, computed(spec, fused, operands));
+  const engine::Verifier::Verdict verdict =
+      engine::verify(spec, operands, computed(spec, fused, operands));
   EXPECT_TRUE(verdict.outcome.ok()) << verdict.outcome.reason;
   if (fused.activation == GemmProblem::Activation::kReluGradient) {
     EXPECT_THROW(static_cast<void>(gemm_problem_with_gradients_apart(spec)), Unsupported);
@@ -196,7 +197,8 @@ TEST_P(ProductsOfTraining, are_the_same_fused_and_apart) {
   for (const GemmProblem& apart :
        {gemm_problem_with_gradients_apart(spec), plain_gemm_problem(spec)}) {
     EXPECT_FALSE(apart.saved || apart.bias_gradient);
-    const engine::Verdict other = engine::verify(spec, operands, computed(spec, apart, operands));
+    const engine::Verifier::Verdict other =
+        engine::verify(spec, operands, computed(spec, apart, operands));
     EXPECT_TRUE(other.outcome.ok()) << other.outcome.reason;
   }
 }
@@ -239,7 +241,7 @@ TEST(GemmProblem, does_apart_what_cublaslt_does_not_fuse_of_training) {
     EXPECT_FALSE(problem.saved || problem.bias_gradient) << key;
     EXPECT_FALSE(problem.behind.empty()) << key;
     const std::vector<model::Tensor> operands = engine::random_operands(spec, 5);
-    const engine::Verdict verdict =
+    const engine::Verifier::Verdict verdict =
         engine::verify(spec, operands, computed(spec, problem, operands));
     EXPECT_TRUE(verdict.outcome.ok()) << key << ": " << verdict.outcome.reason;
   }
@@ -308,7 +310,7 @@ TEST_P(ProductsOf8BitFloats, mean_the_same_in_the_only_form_there_is) {
     EXPECT_EQ(problem.a.rows, problem.k);
     EXPECT_EQ(problem.b.rows, problem.k);
     EXPECT_FALSE(problem.fast_accumulation);
-    const engine::Verdict verdict =
+    const engine::Verifier::Verdict verdict =
         engine::verify(spec, operands, computed(spec, problem, operands));
     EXPECT_TRUE(verdict.outcome.ok()) << form_text(problem) << ": " << verdict.outcome.reason;
   }
@@ -429,7 +431,7 @@ class Vectors : public ::testing::TestWithParam<const char*> {};
 TEST_P(Vectors, are_products_by_gemv) {
   const model::LayerSpec spec = model::parse_key({GetParam()});
   const GemmProblem problem = plain_gemm_problem(spec);
-  const std::optional<GemvProblem> vectors = gemv_problem(problem);
+  const std::optional<GemmProblem::Gemv> vectors = gemv_problem(problem);
   ASSERT_TRUE(vectors);
   const std::vector<model::Tensor> operands = engine::random_operands(spec, 5);
   std::vector<model::Tensor> buffers = operands;
@@ -438,7 +440,7 @@ TEST_P(Vectors, are_products_by_gemv) {
   buffers.at(problem.d.buffer) = multiplied(problem, *vectors, spec.outputs[0], buffers);
   run_steps(problem.behind, buffers);
   const std::vector<model::Tensor> outputs{{spec.outputs[0], buffers.at(spec.inputs.size()).data}};
-  const engine::Verdict verdict = engine::verify(spec, operands, outputs);
+  const engine::Verifier::Verdict verdict = engine::verify(spec, operands, outputs);
   EXPECT_TRUE(verdict.outcome.ok()) << verdict.outcome.reason;
 }
 

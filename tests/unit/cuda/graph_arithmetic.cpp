@@ -9,7 +9,7 @@
 
 #include "runners/cuda/device_program.hpp"
 #include "runners/engine/number_formats.hpp"
-#include "runners/engine/reference/quantization.hpp"
+#include "runners/engine/reference/operators.hpp"
 
 namespace plumb::cuda {
 namespace {
@@ -52,7 +52,7 @@ void for_each(const Dimensions& extents, const std::function<void(const Dimensio
 class Computation {
  public:
   Computation(const GraphForm& form, const std::vector<model::Tensor>& operands) {
-    for (const GraphTensor& tensor : form.graph.tensors) {
+    for (const TensorGraph::Tensor& tensor : form.graph.tensors) {
       Memory& memory = memories_.emplace_back(Memory{tensor.dimensions, tensor.strides, {}});
       const double initial = tensor.value.value_or(0.0F);
       std::int64_t last = 0;
@@ -79,8 +79,8 @@ class Computation {
 
  private:
   /// Visits every position of the grid with every tap that meets the image.
-  void run(const ConvolutionOperation& value) {
-    using Direction = ConvolutionOperation::Direction;
+  void run(const TensorGraph::Convolution& value) {
+    using Direction = TensorGraph::Convolution::Direction;
     Memory& image = memories_[value.image];
     Memory& grid = memories_[value.grid];
     Memory& weights = memories_[value.weights];
@@ -117,7 +117,7 @@ class Computation {
   }
 
   /// Checks that cuDNN keeps what it documents: the grid's extents follow from the image's.
-  static void check_extents(const ConvolutionOperation& value,
+  static void check_extents(const TensorGraph::Convolution& value,
                             const Memory& image,
                             const Memory& grid,
                             const Memory& weights) {
@@ -134,15 +134,15 @@ class Computation {
     }
   }
 
-  void run(const PointwiseOperation& value) {
+  void run(const TensorGraph::Pointwise& value) {
     Memory& output = memories_[value.output];
     for_each(output.dimensions, [&](const Dimensions& position) {
       const double x = memories_[value.input].get(position);
       const double b = value.operand ? memories_[*value.operand].get(position) : 0.0;
-      if (value.mode == abi::PointwiseMode::kIndex) {
+      if (value.mode == abi::CudnnCalls::PointwiseMode::kIndex) {
         output.set(position) =
             static_cast<double>(position[static_cast<std::size_t>(value.axis.value())]);
-      } else if (value.mode == abi::PointwiseMode::kSelect) {
+      } else if (value.mode == abi::CudnnCalls::PointwiseMode::kSelect) {
         output.set(position) = memories_[value.condition.value()].get(position) != 0.0 ? x : b;
       } else {
         output.set(position) = result_of(value, x, b);
@@ -150,7 +150,7 @@ class Computation {
     });
   }
 
-  void run(const MatmulOperation& value) {
+  void run(const TensorGraph::Matmul& value) {
     const Memory& left = memories_[value.left];
     const Memory& right = memories_[value.right];
     Memory& output = memories_[value.output];
@@ -164,7 +164,7 @@ class Computation {
     });
   }
 
-  void run(const ReductionOperation& value) {
+  void run(const TensorGraph::Reduction& value) {
     const bool sum = value.reduction == abi::CudnnCalls::Reduction::kAdd;
     Memory& output = memories_[value.output];
     output.numbers.assign(output.numbers.size(), sum ? 0.0 : -INFINITY);
@@ -180,7 +180,7 @@ class Computation {
   }
 
   /// Visits every position of the output with every place of its window.
-  void run(const ResampleOperation& value) {
+  void run(const TensorGraph::Resample& value) {
     const Memory& x = memories_[value.input];
     Memory& y = memories_[value.output];
     Dimensions window{1, 1};
@@ -199,17 +199,18 @@ class Computation {
         }
         largest = inside ? std::max(largest, x.get(in)) : largest;
         sum += inside ? x.get(in) : 0.0;
-        count += inside || value.mode == abi::ResampleMode::kAverageWithPads ? 1.0 : 0.0;
+        count +=
+            inside || value.mode == abi::CudnnCalls::ResampleMode::kAverageWithPads ? 1.0 : 0.0;
       });
-      y.set(out) = value.mode == abi::ResampleMode::kMax ? largest : sum / count;
+      y.set(out) = value.mode == abi::CudnnCalls::ResampleMode::kMax ? largest : sum / count;
     });
   }
 
-  void run(const ReshapeOperation& value) {
+  void run(const TensorGraph::Reshape& value) {
     memories_[value.output].numbers = memories_[value.input].numbers;
   }
 
-  void run(const NormOperation& value) {
+  void run(const TensorGraph::Norm& value) {
     const Memory& x = memories_[value.input];
     Memory& y = memories_[value.output];
     const std::int64_t columns = x.dimensions[1];
@@ -232,7 +233,7 @@ class Computation {
   }
 
   /// Of a layer normalisation statistics are one a row, of a batch normalisation one a channel.
-  void run(const NormGradientOperation& value) {
+  void run(const TensorGraph::NormGradient& value) {
     const Memory& x = memories_[value.input];
     const Memory& dy = memories_[value.gradient];
     const Memory& mean = memories_[value.mean];
@@ -260,8 +261,8 @@ class Computation {
     });
   }
 
-  static double result_of(const PointwiseOperation& value, double x, double b) {
-    using Mode = abi::PointwiseMode;
+  static double result_of(const TensorGraph::Pointwise& value, double x, double b) {
+    using Mode = abi::CudnnCalls::PointwiseMode;
     switch (value.mode) {
       case Mode::kAdd:
         return x + b;
@@ -300,7 +301,7 @@ std::map<std::size_t, model::Tensor> computed(const GraphForm& form,
   const Computation computation(form, buffers);
   std::map<std::size_t, model::Tensor> made;
   for (std::size_t i = 0; i < form.graph.tensors.size(); ++i) {
-    const GraphTensor& tensor = form.graph.tensors[i];
+    const TensorGraph::Tensor& tensor = form.graph.tensors[i];
     if (tensor.is_result()) {
       const model::TensorType& type = results.at(tensor.result);
       std::vector<double> numbers = computation.memory(i).numbers;

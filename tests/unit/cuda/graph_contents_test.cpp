@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a captured graph is read, over nodes in the form of the driver's: capturing needs a GPU.
-#include "runners/cuda/observe/graph_contents.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,8 +9,9 @@
 #include <optional>
 
 #include "runners/cuda/driver/device_stream.hpp"
-#include "runners/cuda/driver/dynamic_library.hpp"
-#include "runners/cuda/exec/kernel_launch.hpp"
+#include "runners/cuda/driver/driver.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
+#include "runners/cuda/observe/kernel_attributes.hpp"
 
 namespace plumb::cuda {
 namespace {
@@ -31,8 +30,8 @@ struct WrittenFunction {
 
 struct WrittenGraph;
 struct WrittenNode {
-  abi::NodeType type = abi::NodeType::kKernel;
-  abi::KernelNode launch{};
+  abi::DriverCalls::Graphs::NodeType type = abi::DriverCalls::Graphs::NodeType::kKernel;
+  abi::DriverCalls::Graphs::KernelNode launch{};
   WrittenGraph* child = nullptr;
 };
 
@@ -42,8 +41,8 @@ struct WrittenGraph {
 };
 
 /// Answers as the driver's documentation says: a first call counts, a second one fills.
-abi::GraphCalls written_calls() {
-  abi::GraphCalls calls;
+abi::DriverCalls::Graphs written_calls() {
+  abi::DriverCalls::Graphs calls;
   calls.nodes = [](abi::Graph graph, abi::GraphNode* nodes, std::size_t* count) {
     const auto& list = static_cast<WrittenGraph*>(graph)->nodes;
     if (nodes != nullptr) {
@@ -65,11 +64,11 @@ abi::GraphCalls written_calls() {
     *count = list.size();
     return 0;
   };
-  calls.node_type = [](abi::GraphNode node, abi::NodeType* type) {
+  calls.node_type = [](abi::GraphNode node, abi::DriverCalls::Graphs::NodeType* type) {
     *type = static_cast<WrittenNode*>(node)->type;
     return 0;
   };
-  calls.kernel_node = [](abi::GraphNode node, abi::KernelNode* launch) {
+  calls.kernel_node = [](abi::GraphNode node, abi::DriverCalls::Graphs::KernelNode* launch) {
     *launch = static_cast<WrittenNode*>(node)->launch;
     return 0;
   };
@@ -90,7 +89,9 @@ abi::GraphCalls written_calls() {
     *value = attribute == abi::kFunctionRegisters ? written->registers : written->static_shared;
     return 0;
   };
-  calls.update = [](abi::GraphExecutable, abi::Graph, abi::GraphUpdate*) { return 0; };
+  calls.update = [](abi::GraphExecutable, abi::Graph, abi::DriverCalls::Graphs::Update*) {
+    return 0;
+  };
   return calls;
 }
 
@@ -103,9 +104,9 @@ WrittenNode kernel_node(WrittenFunction& function, unsigned blocks) {
   return node;
 }
 
-std::vector<std::string> names(const std::vector<KernelShape>& kernels) {
+std::vector<std::string> names(const std::vector<GraphContents::Kernel>& kernels) {
   std::vector<std::string> list;
-  for (const KernelShape& kernel : kernels) {
+  for (const GraphContents::Kernel& kernel : kernels) {
     list.push_back(kernel.name);
   }
   return list;
@@ -115,19 +116,19 @@ class Graphs : public ::testing::Test {
  protected:
   WrittenFunction product_{"sm90_xmma_gemm_tensor16x8x16_kernel", 168, 512};
   WrittenFunction sum_{"splitKreduce_kernel", 32, 0};
-  abi::GraphCalls calls_ = written_calls();
+  abi::DriverCalls::Graphs calls_ = written_calls();
 };
 
 TEST_F(Graphs, launches_stand_in_the_order_of_the_edges) {
   WrittenNode sum = kernel_node(sum_, 4);
   WrittenNode set;
-  set.type = abi::NodeType::kSet;
+  set.type = abi::DriverCalls::Graphs::NodeType::kSet;
   WrittenNode product = kernel_node(product_, 32);
   WrittenGraph graph{{&sum, &set, &product}, {{&product, &sum}, {&set, &product}}};
   const GraphContents contents = read_contents(calls_, &graph);
   EXPECT_THAT(names(contents.kernels), ElementsAre(product_.name, sum_.name));
   EXPECT_EQ(contents.kernels[0],
-            (KernelShape{product_.name, {32, 1, 1}, {128, 1, 1}, 168, 512, 1024}));
+            (GraphContents::Kernel{product_.name, {32, 1, 1}, {128, 1, 1}, 168, 512, 1024}));
   const results::Attributes attributes = graph_attributes(contents);
   EXPECT_EQ(attributes.at("graph_nodes"), "kernel=2;set=1");
   EXPECT_EQ(attributes.at("kernel_launches"), "2");
@@ -145,7 +146,7 @@ TEST_F(Graphs, kernels_of_libraries_and_graphs_within_are_read) {
   inner.launch.kernel = &sum_;
   WrittenGraph child{{&inner}, {}};
   WrittenNode within;
-  within.type = abi::NodeType::kGraph;
+  within.type = abi::DriverCalls::Graphs::NodeType::kGraph;
   within.child = &child;
   WrittenNode first = kernel_node(product_, 1);
   WrittenGraph graph{{&first, &within}, {{&first, &within}}};
@@ -155,7 +156,7 @@ TEST_F(Graphs, kernels_of_libraries_and_graphs_within_are_read) {
 TEST_F(Graphs, a_graph_within_itself_ends) {
   WrittenGraph graph;
   WrittenNode within;
-  within.type = abi::NodeType::kGraph;
+  within.type = abi::DriverCalls::Graphs::NodeType::kGraph;
   within.child = &graph;
   graph.nodes = {&within};
   EXPECT_EQ(read_contents(calls_, &graph).nodes.at("graph"),
@@ -188,11 +189,13 @@ TEST_F(Graphs, an_older_driver_and_a_refusal_are_said) {
     try {
       static_cast<void>(read_contents(calls_, &graph));
       return "";
-    } catch (const LibraryRefusal& words) {
+    } catch (const DynamicLibrary::Refusal& words) {
       return words.what();
     }
   };
-  calls_.node_type = [](abi::GraphNode, abi::NodeType*) { return kInvalidHandle; };
+  calls_.node_type = [](abi::GraphNode, abi::DriverCalls::Graphs::NodeType*) {
+    return kInvalidHandle;
+  };
   WrittenNode node;
   graph.nodes = {&node};
   EXPECT_THAT(refusal(), HasSubstr("400"));
@@ -205,15 +208,17 @@ TEST(ExecutionOrder, is_the_order_made_but_for_edges) {
   EXPECT_THAT(execution_order(4, edges), ElementsAre(2, 3, 0, 1));
   EXPECT_THAT(execution_order(0, {}), IsEmpty());
   const std::vector<std::pair<std::size_t, std::size_t>> round{{0, 1}, {1, 0}};
-  EXPECT_THROW(static_cast<void>(execution_order(2, round)), LibraryRefusal);
+  EXPECT_THROW(static_cast<void>(execution_order(2, round)), DynamicLibrary::Refusal);
   const std::vector<std::pair<std::size_t, std::size_t>> outside{{0, 2}};
-  EXPECT_THROW(static_cast<void>(execution_order(2, outside)), LibraryRefusal);
+  EXPECT_THROW(static_cast<void>(execution_order(2, outside)), DynamicLibrary::Refusal);
 }
 
 TEST(DeviceGraph, refused_updates_have_a_reason) {
-  EXPECT_EQ(update_refusal(abi::GraphUpdateResult::kUpdated), "");
-  EXPECT_THAT(update_refusal(abi::GraphUpdateResult::kTopologyChanged), HasSubstr("nodes"));
-  EXPECT_THAT(update_refusal(static_cast<abi::GraphUpdateResult>(99)), HasSubstr("99"));
+  EXPECT_EQ(update_refusal(abi::DriverCalls::Graphs::UpdateResult::kUpdated), "");
+  EXPECT_THAT(update_refusal(abi::DriverCalls::Graphs::UpdateResult::kTopologyChanged),
+              HasSubstr("nodes"));
+  EXPECT_THAT(update_refusal(static_cast<abi::DriverCalls::Graphs::UpdateResult>(99)),
+              HasSubstr("99"));
 }
 
 TEST(KernelLaunch, names_its_kernel_by_its_call) {

@@ -7,8 +7,7 @@
 #include "runners/cuda/builtin/builtin_layer.hpp"
 #include "runners/cuda/device_program.hpp"
 #include "runners/cuda/dnn/graph_variants.hpp"
-#include "runners/cuda/dnn/norm_variants.hpp"
-#include "runners/cuda/exec/index_space.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
 #include "runners/engine/bench/random_operands.hpp"
 #include "runners/engine/bench/verification.hpp"
 #include "tests/unit/cuda/attention_keys.hpp"
@@ -85,7 +84,7 @@ void expect_right(const std::vector<HostForm>& layers) {
   for (const HostForm& layer : layers) {
     const std::vector<model::Tensor> operands = engine::random_operands(layer.spec, 5);
     const std::vector<model::Tensor> outputs = executed(layer, operands);
-    const engine::Verdict verdict = engine::verify(layer.spec, operands, outputs);
+    const engine::Verifier::Verdict verdict = engine::verify(layer.spec, operands, outputs);
     EXPECT_TRUE(verdict.outcome.ok()) << model::to_key(layer.spec).text << " as " << layer.form.text
                                       << ": " << verdict.outcome.reason;
   }

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "runners/cuda/exec/index_space.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
 #include "tests/unit/cuda/host_plan.hpp"
 
 namespace plumb::cuda {
@@ -16,8 +16,8 @@ class HostProgram final : public worker::Program {
               std::vector<model::TensorType> outputs)
       : kernels_(std::move(kernels)), plan_(std::move(plan)), types_(std::move(outputs)) {}
 
-  [[nodiscard]] worker::ProgramFacts facts() const override {
-    worker::ProgramFacts facts;
+  [[nodiscard]] worker::Program::Facts facts() const override {
+    worker::Program::Facts facts;
     facts.implementation = plan_.implementation;
     return facts;
   }
@@ -77,17 +77,17 @@ std::vector<worker::Variant> HostBackend::variants(const model::LayerKey& key) c
   return variants;
 }
 
-worker::Prepared HostBackend::prepare(const model::LayerKey& /*key*/,
-                                      const std::string& /*variant*/) {
+worker::Backend::Prepared HostBackend::prepare(const model::LayerKey& /*key*/,
+                                               const std::string& /*variant*/) {
   return {nullptr, {results::Outcome::Kind::kUnsupported, "whole models only"}};
 }
 
-worker::PreparedModel HostBackend::prepare_model(const model::Graph& graph,
-                                                 const worker::ModelOptions& options) {
-  worker::PreparedModel prepared;
+worker::Backend::PreparedModel HostBackend::prepare_model(
+    const model::Graph& graph, const worker::Backend::ModelOptions& options) {
+  worker::Backend::PreparedModel prepared;
   try {
     auto kernels = std::make_unique<HostKernels>();
-    const LayerSource source{
+    const ModelProgram::Source source{
         [&](const model::LayerSpec& spec) { return host_builders(spec, *kernels); },
         kernels->steps()};
     ModelPlan model = plan_model(graph, options.variants, source, false);

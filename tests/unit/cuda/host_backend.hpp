@@ -14,10 +14,10 @@ class HostBackend final : public worker::Backend {
   }
   [[nodiscard]] results::Outcome supports(const model::LayerKey& key) const override;
   [[nodiscard]] std::vector<worker::Variant> variants(const model::LayerKey& key) const override;
-  [[nodiscard]] worker::Prepared prepare(const model::LayerKey& key,
-                                         const std::string& variant) override;
-  [[nodiscard]] worker::PreparedModel prepare_model(const model::Graph& graph,
-                                                    const worker::ModelOptions& options) override;
+  [[nodiscard]] worker::Backend::Prepared prepare(const model::LayerKey& key,
+                                                  const std::string& variant) override;
+  [[nodiscard]] worker::Backend::PreparedModel prepare_model(
+      const model::Graph& graph, const worker::Backend::ModelOptions& options) override;
 };
 
 }  // namespace plumb::cuda

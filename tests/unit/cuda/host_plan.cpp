@@ -6,11 +6,11 @@
 #include <map>
 #include <stdexcept>
 
-#include "harness/model/key/product_kind.hpp"
-#include "runners/cuda/builtin/builtin_step.hpp"
+#include "harness/model/key/operator_families.hpp"
+#include "runners/cuda/builtin/builtin_layer.hpp"
 #include "runners/cuda/builtin/integer_variants.hpp"
 #include "runners/cuda/device_program.hpp"
-#include "runners/cuda/exec/index_space.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
 #include "runners/engine/reference/reference.hpp"
 
 namespace plumb::cuda {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runners/cuda/model_plan.hpp"
+#include "runners/cuda/model_program.hpp"
 #include "tests/unit/cuda/host_kernels.hpp"
 
 namespace plumb::cuda {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A whole model in 8-bit integers, planned for a GPU and executed on the host: quantised by the
 // engine with scales from an execution in f32, then by the plan's layouts, buffers and kernels.
-#include "runners/engine/exec/output_difference.hpp"
+#include "runners/engine/exec/model_values.hpp"
 #include "runners/engine/exec/ready_model.hpp"
 #include "runners/engine/exec/reference_comparison.hpp"
 #include "tests/support/sample_model.hpp"

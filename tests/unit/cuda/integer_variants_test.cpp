@@ -3,8 +3,8 @@
 // what our kernels do before and behind by those kernels on the host.
 #include "runners/cuda/builtin/integer_variants.hpp"
 
-#include "harness/model/key/product_kind.hpp"
-#include "runners/cuda/exec/index_space.hpp"
+#include "harness/model/key/operator_families.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
 #include "runners/engine/bench/random_operands.hpp"
 #include "runners/engine/bench/verification.hpp"
 #include "tests/contract/layer_cases.hpp"
@@ -69,7 +69,7 @@ TEST(IntegerVariants, mean_what_the_key_says_in_each_layout) {
         run_plan(layer.plan, layer.spec.outputs, [&](std::size_t i) -> const model::Tensor& {
           return operands.at(i);
         });
-    const engine::Verdict verdict = engine::verify(layer.spec, operands, outputs);
+    const engine::Verifier::Verdict verdict = engine::verify(layer.spec, operands, outputs);
     EXPECT_TRUE(verdict.outcome.ok())
         << model::to_key(layer.spec).text << " as " << layer.text << ": " << verdict.outcome.reason;
   }

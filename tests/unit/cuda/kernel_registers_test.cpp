@@ -33,11 +33,11 @@ struct KernelUsage {
 /// Kernels by the text of their call.
 using UsageTable = std::map<std::string, KernelUsage>;
 
-KernelCompiler nvrtc() {
-  std::vector<std::string> names = KernelCompiler::default_names();
+KernelLibrary::Compiler nvrtc() {
+  std::vector<std::string> names = KernelLibrary::Compiler::default_names();
   names.insert(names.begin(), std::string(PLUMB_TEST_CUDA_FOLDER) + "/libnvrtc.so");
   names.insert(names.begin(), PLUMB_TEST_NVRTC);
-  return KernelCompiler(names);
+  return KernelLibrary::Compiler(names);
 }
 
 /// Every kernel that a test executes, in one source. The table has the block's size of each.
@@ -174,7 +174,7 @@ extern "C" __global__ void __launch_bounds__(1024) kernel_0(float* data) {
 
 TEST(KernelCompiler, makes_what_a_driver_loads) {
   try {
-    const KernelCompiler compiler = nvrtc();
+    const KernelLibrary::Compiler compiler = nvrtc();
     const std::string source = "extern \"C\" __global__ void one(int* at) { *at = 1; }";
     EXPECT_THAT(compiler.compile(source, 75),
                 ::testing::StartsWith("\x7f"

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/base/error.hpp"
-#include "runners/cuda/observe/kernel_tracer.hpp"
+#include "runners/cuda/observe/profiler.hpp"
 
 #if __has_include(<cupti.h>)
 #include <cuda.h>
@@ -24,8 +24,8 @@ using ::testing::IsEmpty;
 constexpr const char* kProduct = "ampere_fp16_s16816gemm_fp16_128x128_ldg8_f2f_stages_32x5_nn";
 constexpr const char* kReduce = "splitKreduce_kernel";
 
-KernelRecord launch(const char* name, std::uint64_t begin, std::uint64_t end) {
-  KernelRecord record;
+KernelTracer::Record launch(const char* name, std::uint64_t begin, std::uint64_t end) {
+  KernelTracer::Record record;
   record.name = name;
   record.grid = {32, 8, 1};
   record.block = {128, 1, 1};
@@ -39,13 +39,13 @@ KernelRecord launch(const char* name, std::uint64_t begin, std::uint64_t end) {
 
 TEST(KernelTrace, an_execution_is_its_launches_in_order) {
   // Three executions of two kernels; the profiler's order is another.
-  const std::vector<KernelRecord> records{launch(kReduce, 11'200, 13'200),
-                                          launch(kProduct, 0, 10'000),
-                                          launch(kProduct, 14'200, 24'300),
-                                          launch(kReduce, 25'500, 27'500),
-                                          launch(kProduct, 28'500, 38'400),
-                                          launch(kReduce, 39'600, 41'700)};
-  const worker::Observation seen = trace_observation(records, 3);
+  const std::vector<KernelTracer::Record> records{launch(kReduce, 11'200, 13'200),
+                                                  launch(kProduct, 0, 10'000),
+                                                  launch(kProduct, 14'200, 24'300),
+                                                  launch(kReduce, 25'500, 27'500),
+                                                  launch(kProduct, 28'500, 38'400),
+                                                  launch(kReduce, 39'600, 41'700)};
+  const worker::Program::Observation seen = trace_observation(records, 3);
   const auto kernels = nlohmann::json::parse(seen.attributes.at("kernels"));
   ASSERT_EQ(kernels.size(), 2U);
   EXPECT_EQ(kernels[0],
@@ -67,17 +67,17 @@ TEST(KernelTrace, an_execution_is_its_launches_in_order) {
 }
 
 TEST(KernelTrace, launches_that_overlap_have_a_gap_below_zero) {
-  const worker::Observation seen =
+  const worker::Program::Observation seen =
       trace_observation({launch(kProduct, 0, 10'000), launch(kProduct, 9'500, 19'000)}, 2);
   EXPECT_NEAR(seen.readings.at("launch_gap_seconds").median, -0.5e-6, 1e-12);
   EXPECT_FALSE(seen.readings.contains("kernel.1_seconds")) << "one kernel: it is the whole";
 }
 
 TEST(KernelTrace, uneven_launches_are_summed_up_as_their_mean) {
-  const worker::Observation seen = trace_observation({launch(kProduct, 0, 10'000),
-                                                      launch(kReduce, 11'000, 13'000),
-                                                      launch(kProduct, 14'000, 24'000)},
-                                                     2);
+  const worker::Program::Observation seen = trace_observation({launch(kProduct, 0, 10'000),
+                                                               launch(kReduce, 11'000, 13'000),
+                                                               launch(kProduct, 14'000, 24'000)},
+                                                              2);
   EXPECT_NEAR(seen.readings.at("kernel_seconds").median, 11.0e-6, 1e-12);
   EXPECT_EQ(seen.readings.at("kernel_seconds").n, 1);
   EXPECT_THAT(trace_observation({}, 2).attributes, IsEmpty());
@@ -85,12 +85,12 @@ TEST(KernelTrace, uneven_launches_are_summed_up_as_their_mean) {
 }
 
 TEST(KernelTrace, a_long_list_and_odd_names_are_bounded) {
-  std::vector<KernelRecord> many;
+  std::vector<KernelTracer::Record> many;
   for (std::uint64_t i = 0; i < 100; ++i) {
     const std::string odd = "\xFF<script>" + std::to_string(i) + std::string(5000, 'k');
     many.push_back(launch(odd.c_str(), i * 10, i * 10 + 5));
   }
-  const worker::Observation seen = trace_observation(many, 1);
+  const worker::Program::Observation seen = trace_observation(many, 1);
   EXPECT_LT(seen.attributes.at("kernels").size(), results::kMaxAttributeText);
   EXPECT_EQ(seen.attributes.at("kernels_omitted"), "68");
   EXPECT_EQ(nlohmann::json::parse(seen.attributes.at("kernels")).size(), kMaxKernels);
@@ -135,7 +135,8 @@ std::span<const std::byte> bytes_of(const Record& record) {
 }
 
 TEST(KernelRecord, is_read_from_what_the_toolkit_writes) {
-  const std::optional<KernelRecord> read = parse_kernel_record(bytes_of(toolkit_record(kProduct)));
+  const std::optional<KernelTracer::Record> read =
+      parse_kernel_record(bytes_of(toolkit_record(kProduct)));
   ASSERT_TRUE(read);
   EXPECT_EQ(read->name, kProduct);
   EXPECT_EQ(read->grid, (std::array<std::int32_t, 3>{32, 8, 1}));
@@ -150,8 +151,9 @@ TEST(KernelRecord, is_read_from_what_the_toolkit_writes) {
 
 TEST(KernelRecord, what_is_short_or_no_kernel_is_left_out) {
   const CUpti_ActivityKernel10 sound = toolkit_record(kProduct);
-  EXPECT_FALSE(parse_kernel_record(bytes_of(sound).first(abi::KernelRecordLayout::kFront - 1)));
-  EXPECT_TRUE(parse_kernel_record(bytes_of(sound).first(abi::KernelRecordLayout::kFront)));
+  EXPECT_FALSE(
+      parse_kernel_record(bytes_of(sound).first(abi::ProfilerCalls::RecordLayout::kFront - 1)));
+  EXPECT_TRUE(parse_kernel_record(bytes_of(sound).first(abi::ProfilerCalls::RecordLayout::kFront)));
   CUpti_ActivityKernel10 other = sound;
   other.kind = CUPTI_ACTIVITY_KIND_MEMCPY;
   EXPECT_FALSE(parse_kernel_record(bytes_of(other)));
@@ -188,7 +190,7 @@ TEST(KernelRecord, buffers_are_walked_with_the_toolkits_library) {
   const std::span<std::uint8_t> buffer(reinterpret_cast<std::uint8_t*>(records.data()),
                                        sizeof records);
   std::vector<std::string> names;
-  for (const KernelRecord& record : kernel_records(buffer, calls.next_record, 100)) {
+  for (const KernelTracer::Record& record : kernel_records(buffer, calls.next_record, 100)) {
     names.push_back(record.name);
   }
   EXPECT_THAT(names, ::testing::ElementsAre("a", "b", "c"));

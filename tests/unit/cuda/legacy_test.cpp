@@ -8,7 +8,7 @@
 #include "harness/base/error.hpp"
 #include "runners/cuda/dnn/legacy/legacy_execution.hpp"
 #include "runners/cuda/dnn/legacy/legacy_problem.hpp"
-#include "runners/cuda/exec/index_space.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
 
 namespace plumb::cuda {
 namespace {
@@ -127,7 +127,7 @@ TEST(Legacy, cudnn_refuses_extents_that_are_not_its_own) {
     GTEST_SKIP() << "no cuDNN is here";
   }
   LegacyCall::Any call = problems_of(convolution("f32", "")).front().call;
-  std::get<LegacyConvolution>(call).strides = {1, 1};
+  std::get<LegacyCall::Convolution>(call).strides = {1, 1};
   EXPECT_THROW(const LegacyExecution execution(*library, call), Unsupported);
 }
 
@@ -162,29 +162,30 @@ TEST(Legacy, a_convolution_is_fused_where_the_call_does_all_of_it) {
 
 TEST(Legacy, describes_layouts_groups_and_precision) {
   const auto problems = problems_of(convolution("f32", ",f32[16]c", ";epilogue=relu"));
-  const auto& first = std::get<LegacyConvolution>(problems.at(0).call);
-  const auto& last = std::get<LegacyConvolution>(problems.at(1).call);
+  const auto& first = std::get<LegacyCall::Convolution>(problems.at(0).call);
+  const auto& last = std::get<LegacyCall::Convolution>(problems.at(1).call);
   EXPECT_THAT(first.x.strides, ElementsAre(504, 63, 7, 1));
   EXPECT_THAT(last.x.strides, ElementsAre(504, 1, 56, 8));
-  EXPECT_EQ(last.format, abi::LegacyFormat::kChannelsLast);
+  EXPECT_EQ(last.format, abi::LegacyCalls::Format::kChannelsLast);
   EXPECT_EQ(first.groups, 2);
-  EXPECT_EQ(first.math, abi::LegacyMath::kFma) << "no TF32 where the key says strict";
+  EXPECT_EQ(first.math, abi::LegacyCalls::Math::kFma) << "no TF32 where the key says strict";
   EXPECT_THAT(first.bias->dimensions, ElementsAre(1, 16, 1, 1));
   EXPECT_EQ(first.y.buffer, 3U);
 }
 
 TEST(Legacy, gradients_have_their_operands_where_the_key_has_them) {
-  const auto weights = std::get<LegacyConvolutionGradient>(problems_of(kWeightsAndBias).at(1).call);
+  const auto weights =
+      std::get<LegacyCall::ConvolutionGradient>(problems_of(kWeightsAndBias).at(1).call);
   EXPECT_TRUE(weights.by_weights);
   EXPECT_EQ(weights.of.y.buffer, 0U) << "dy";
   EXPECT_EQ(weights.of.x.buffer, 1U);
   EXPECT_EQ(weights.of.w.buffer, 2U) << "dw";
   EXPECT_EQ(weights.bias_gradient->buffer, 3U);
   EXPECT_THAT(weights.bias_gradient->dimensions, ElementsAre(1, 8, 1, 1));
-  EXPECT_EQ(weights.of.format, abi::LegacyFormat::kChannelsLast);
+  EXPECT_EQ(weights.of.format, abi::LegacyCalls::Format::kChannelsLast);
 
   const std::vector<LegacyProblem> pools = problems_of(kLargestGradient);
-  const auto& pool = std::get<LegacyPoolGradient>(pools.at(0).call);
+  const auto& pool = std::get<LegacyCall::PoolGradient>(pools.at(0).call);
   EXPECT_EQ(pool.of.x.buffer, 1U);
   EXPECT_EQ(pool.dx.buffer, 2U);
   EXPECT_EQ(pool.of.y.buffer, 3U) << "made by the pool itself";
@@ -192,7 +193,7 @@ TEST(Legacy, gradients_have_their_operands_where_the_key_has_them) {
   EXPECT_EQ(pools[0].text, "layout=NCHW;operands=made");
 
   const std::vector<LegacyProblem> tanh = problems_of(kTanhGradient);
-  EXPECT_TRUE(std::get<LegacyFunctionGradient>(tanh.at(0).call).makes_y);
+  EXPECT_TRUE(std::get<LegacyCall::FunctionGradient>(tanh.at(0).call).makes_y);
   EXPECT_EQ(tanh[0].made.size(), 1U);
   EXPECT_THAT(refusal_of("v1:eltwise_backward;in=f16[4],f32[4];out=f16[4];acc=f32;math=strict;"
                          "fn=relu;parameters=[]"),
@@ -203,7 +204,8 @@ TEST(Legacy, softmax_is_over_axis_one_of_what_it_is_told) {
   const auto problems = problems_of(
       "v1:softmax;in=f32[2,5,4,3];out=f32[2,5,4,3];acc=f32;math=strict;axis=2;coerce=0;log=0");
   ASSERT_EQ(problems.size(), 2U);
-  EXPECT_THAT(std::get<LegacySoftmax>(problems[0].call).x.dimensions, ElementsAre(10, 4, 3, 1));
+  EXPECT_THAT(std::get<LegacyCall::Softmax>(problems[0].call).x.dimensions,
+              ElementsAre(10, 4, 3, 1));
 }
 
 TEST(Legacy, says_what_the_calls_do_not_have) {

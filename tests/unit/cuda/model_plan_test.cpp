@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans of whole models, executed on the host: our kernels by its compiler, what libraries do on a
 // GPU by the reference. Buffers, layouts, reorders and the memory plan are those of the GPU.
-#include "runners/cuda/model_plan.hpp"
-
 #include <onnx/defs/parser.h>
 #include <onnx/onnx_pb.h>
 
 #include <cmath>
 
 #include "harness/model/onnx/onnx_reader.hpp"
-#include "runners/cuda/driver/dynamic_library.hpp"
-#include "runners/cuda/exec/index_space.hpp"
-#include "runners/engine/exec/computed_constants.hpp"
+#include "runners/cuda/driver/driver.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
+#include "runners/cuda/model_program.hpp"
+#include "runners/engine/exec/model_values.hpp"
 #include "runners/engine/exec/reference_comparison.hpp"
 #include "runners/engine/exec/requested_model.hpp"
 #include "tests/unit/cuda/host_plan.hpp"
@@ -42,7 +41,7 @@ constexpr const char* kModel = R"(<ir_version: 8, opset_import: ["": 17]>
 /// Makes the steps of launches on the host, to be compiled before they run.
 class HostSource {
  public:
-  LayerSource source() {
+  ModelProgram::Source source() {
     return {[this](const model::LayerSpec& spec) { return host_builders(spec, kernels_); },
             kernels_.steps()};
   }
@@ -150,11 +149,13 @@ TEST(ModelPlan, lets_our_kernels_follow_the_layout_of_a_convolution) {
 TEST(ModelPlan, takes_the_next_variant_where_a_library_refuses_to_build_its_first) {
   const LoadedSample sample = loaded_sample();
   HostSource host;
-  LayerSource source = host.source();
+  ModelProgram::Source source = host.source();
   source.builders = [&, builders = source.builders](const model::LayerSpec& spec) {
     std::vector<VariantBuilder> list = builders(spec);
     if (spec.op == "conv") {
-      list.front().build = []() -> ExecutionPlan { throw LibraryRefusal("no such kernel"); };
+      list.front().build = []() -> ExecutionPlan {
+        throw DynamicLibrary::Refusal("no such kernel");
+      };
     }
     return list;
   };
@@ -166,7 +167,7 @@ TEST(ModelPlan, takes_the_next_variant_where_a_library_refuses_to_build_its_firs
   source.builders = [&, builders = source.builders](const model::LayerSpec& spec) {
     std::vector<VariantBuilder> list = builders(spec);
     for (VariantBuilder& builder : list) {
-      builder.build = []() -> ExecutionPlan { throw LibraryRefusal("none at all"); };
+      builder.build = []() -> ExecutionPlan { throw DynamicLibrary::Refusal("none at all"); };
     }
     return list;
   };
@@ -175,7 +176,7 @@ TEST(ModelPlan, takes_the_next_variant_where_a_library_refuses_to_build_its_firs
 
 TEST(ModelPlan, names_the_layer_that_cannot_be_executed) {
   const LoadedSample sample = loaded_sample();
-  LayerSource nothing;
+  ModelProgram::Source nothing;
   nothing.builders = [](const model::LayerSpec& spec) -> std::vector<VariantBuilder> {
     throw Unsupported(spec.op + " is not there");
   };

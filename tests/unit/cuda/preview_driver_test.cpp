@@ -13,7 +13,7 @@
 #include "harness/results/engine_choice.hpp"
 #include "runners/cuda/dnn/engine_query.hpp"
 #include "runners/cuda/driver/driver.hpp"
-#include "runners/cuda/exec/index_space.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
 #include "tests/unit/cuda/vendor_memory.hpp"
 
 namespace plumb::cuda {
@@ -53,7 +53,7 @@ TEST_P(PreviewDriver, lets_cudnn_plan_what_it_compiles_itself) {
   }
   const EngineQuery query(*library, h200_properties());
   const model::LayerKey key{GetParam()};
-  const results::EngineChoices choices = query.choices(key, RankingDepth::kToFirstChoice);
+  const results::EngineChoices choices = query.choices(key, EngineQuery::Depth::kToFirstChoice);
   ASSERT_TRUE(choices.outcome.ok()) << choices.outcome.reason;
   ASSERT_THAT(choices.offers, SizeIs(1));
   const auto* const choice = results::chosen_engine(model::parse_key(key), choices.offers[0]);

@@ -9,7 +9,7 @@
 
 #include "harness/base/error.hpp"
 #include "runners/cuda/dnn/legacy/recurrent_variants.hpp"
-#include "runners/cuda/exec/index_space.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
 #include "runners/cuda/model_program.hpp"
 #include "runners/engine/bench/random_operands.hpp"
 #include "runners/engine/bench/verification.hpp"
@@ -46,7 +46,7 @@ class Places {
     constexpr std::int64_t kGap = 8;
     for (std::int64_t piece = 2 * shape.gates; piece-- > 0;) {
       for (std::int64_t direction = 0; direction < shape.directions; ++direction) {
-        WeightPlace& place = places_[{direction, piece}];
+        RecurrentProblem::WeightPlace& place = places_[{direction, piece}];
         place.bias = elements_;
         elements_ += shape.hidden + kGap;
         place.matrix = elements_;
@@ -54,13 +54,13 @@ class Places {
       }
     }
   }
-  [[nodiscard]] WeightPlace at(std::int64_t direction, std::int64_t piece) const {
+  [[nodiscard]] RecurrentProblem::WeightPlace at(std::int64_t direction, std::int64_t piece) const {
     return places_.at({direction, piece});
   }
   [[nodiscard]] std::int64_t elements() const { return elements_; }
 
  private:
-  std::map<std::pair<std::int64_t, std::int64_t>, WeightPlace> places_;
+  std::map<std::pair<std::int64_t, std::int64_t>, RecurrentProblem::WeightPlace> places_;
   std::int64_t elements_ = 0;
 };
 
@@ -149,9 +149,11 @@ class DocumentedCell {
                              std::int64_t number,
                              std::int64_t unit,
                              const std::vector<double>& v) const {
-    const WeightPlace place = places_.at(direction, number);
+    const RecurrentProblem::WeightPlace place = places_.at(direction, number);
     const auto depth = static_cast<std::int64_t>(v.size());
-    double sum = problem_.bias == abi::RecurrentBias::kNone ? 0.0 : weights_.get(place.bias + unit);
+    double sum = problem_.bias == abi::LegacyCalls::Recurrent::Bias::kNone
+                     ? 0.0
+                     : weights_.get(place.bias + unit);
     for (std::int64_t k = 0; k < depth; ++k) {
       sum += weights_.get(place.matrix + unit * depth + k) * v[static_cast<std::size_t>(k)];
     }
@@ -176,17 +178,17 @@ class DocumentedCell {
       };
       const auto sum = [&](std::int64_t gate) { return input(gate) + state(gate); };
       switch (problem_.cell) {
-        case abi::RecurrentCell::kRelu:
+        case abi::LegacyCalls::Recurrent::Cell::kRelu:
           next[i] = std::max(sum(0), 0.0);
           break;
-        case abi::RecurrentCell::kTanh:
+        case abi::LegacyCalls::Recurrent::Cell::kTanh:
           next[i] = std::tanh(sum(0));
           break;
-        case abi::RecurrentCell::kLstm:  // input, forget, new memory, output
+        case abi::LegacyCalls::Recurrent::Cell::kLstm:  // input, forget, new memory, output
           c[i] = sigmoid(sum(1)) * c[i] + sigmoid(sum(0)) * std::tanh(sum(2));
           next[i] = sigmoid(sum(3)) * std::tanh(c[i]);
           break;
-        case abi::RecurrentCell::kGru: {  // reset, update, new memory
+        case abi::LegacyCalls::Recurrent::Cell::kGru: {  // reset, update, new memory
           const double update = sigmoid(sum(1));
           const double memory = std::tanh(input(2) + sigmoid(sum(0)) * state(2));
           next[i] = (1.0 - update) * memory + update * h[i];
@@ -270,7 +272,7 @@ TEST(RecurrentProblem, means_what_the_key_says) {
     const std::vector<model::Tensor> operands = engine::random_operands(spec, 5);
     const std::vector<model::Tensor> outputs = run_plan(
         plan, spec.outputs, [&](std::size_t i) -> const model::Tensor& { return operands.at(i); });
-    const engine::Verdict verdict = engine::verify(spec, operands, outputs);
+    const engine::Verifier::Verdict verdict = engine::verify(spec, operands, outputs);
     EXPECT_TRUE(verdict.outcome.ok()) << model::to_key(spec).text << ": " << verdict.outcome.reason;
   }
 }
@@ -286,7 +288,7 @@ TEST(RecurrentProblem, constant_weights_are_brought_into_cudnns_space_once) {
     const ExecutionPlan plan = recurrent_plan(
         spec,
         recurrent_problem(spec),
-        [](std::int64_t, std::int64_t) { return WeightPlace{}; },
+        [](std::int64_t, std::int64_t) { return RecurrentProblem::WeightPlace{}; },
         4096,
         {},
         kernels.steps());
@@ -305,11 +307,11 @@ TEST(RecurrentProblem, who_reads_the_last_state_alone_waits_for_cudnns_call) {
   const ExecutionPlan plan = recurrent_plan(
       spec,
       recurrent_problem(spec),
-      [](std::int64_t, std::int64_t) { return WeightPlace{}; },
+      [](std::int64_t, std::int64_t) { return RecurrentProblem::WeightPlace{}; },
       4096,
       {},
       kernels.steps());
-  std::vector<engine::StepBuffers> steps;
+  std::vector<engine::PlanBuffer::Uses> steps;
   for (const DeviceStep& step : plan.steps) {
     steps.push_back(step.buffers);
   }
@@ -317,7 +319,7 @@ TEST(RecurrentProblem, who_reads_the_last_state_alone_waits_for_cudnns_call) {
   for (std::size_t i = 0; i < plan.outputs.size(); ++i) {  // a branch of its own for each result
     steps.push_back({{plan.outputs[i]}, {plan.buffers.size() + i}});
   }
-  const StreamPlan streams = plan_streams(steps, 4);
+  const ModelProgram::StreamPlan streams = plan_streams(steps, 4);
   EXPECT_EQ(streams.streams, 3U);
   EXPECT_THAT(streams.waits[call + 2], ::testing::ElementsAre(call));
   EXPECT_THAT(streams.waits[call + 3], ::testing::ElementsAre(call));
@@ -350,15 +352,16 @@ TEST(RecurrentExecution, has_descriptors_that_cudnn_takes_without_a_device) {
       if (!refusal(spec).empty()) {
         continue;
       }
-      for (const auto algorithm : {abi::RecurrentAlgorithm::kStandard,
-                                   abi::RecurrentAlgorithm::kPersistStatic,
-                                   abi::RecurrentAlgorithm::kPersistDynamic}) {
+      for (const auto algorithm : {abi::LegacyCalls::Recurrent::Algorithm::kStandard,
+                                   abi::LegacyCalls::Recurrent::Algorithm::kPersistStatic,
+                                   abi::LegacyCalls::Recurrent::Algorithm::kPersistDynamic}) {
         try {
           static_cast<void>(RecurrentExecution(library, recurrent_problem(spec), algorithm));
           ++made;
-        } catch (const CudnnRefusal& words) {
+        } catch (const CudnnLibrary::Refusal& words) {
           EXPECT_FALSE(spec.has_input(3)) << model::to_key(spec).text << ": " << words.what();
-          EXPECT_NE(algorithm, abi::RecurrentAlgorithm::kStandard) << model::to_key(spec).text;
+          EXPECT_NE(algorithm, abi::LegacyCalls::Recurrent::Algorithm::kStandard)
+              << model::to_key(spec).text;
         }
       }
     }

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "harness/base/error.hpp"
-#include "runners/cuda/blas/lt_product.hpp"
+#include "runners/cuda/blas/cublas.hpp"
 #include "runners/cuda/reproducer/reproducer_source.hpp"
 
 namespace plumb::cuda {
@@ -36,7 +36,7 @@ std::string file_of(const worker::Reproducer& reproducer, const std::string& nam
   return "";
 }
 
-std::string refusal_of(const worker::ReproducerRequest& request) {
+std::string refusal_of(const worker::Reproducer::Request& request) {
   try {
     static_cast<void>(reproduce(request, "x"));
   } catch (const Error& error) {
@@ -65,7 +65,7 @@ TEST(CudaReproducer, an_engine_is_written_with_graph_knobs_time_and_plan) {
 }
 
 TEST(CudaReproducer, a_product_is_written_with_its_algorithm) {
-  abi::LtAlgorithm algorithm;
+  abi::BlasCalls::Lt::Algorithm algorithm;
   algorithm.data = {0x42, 0, 0, 0, 0, 0, 0, 0x8000000000000001U};
   results::Measurement row = timed("impl=cublaslt;algo=66;tile=18");
   row.attributes[kAlgorithmAttribute] = algorithm_text(algorithm);
@@ -217,7 +217,7 @@ TEST(CudaReproducer, refuses_what_it_cannot_write) {
 }
 
 TEST(AlgorithmText, reads_back) {
-  abi::LtAlgorithm algorithm;
+  abi::BlasCalls::Lt::Algorithm algorithm;
   algorithm.data = {1, 2, 3, 4, 5, 6, 7, ~std::uint64_t{0}};
   EXPECT_EQ(parse_algorithm(algorithm_text(algorithm)).data, algorithm.data);
   EXPECT_THROW((void)parse_algorithm(std::string(127, '0')), Error);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares what the ABI headers of cuBLASLt and cuBLAS state with NVIDIA's own headers.
-#include "runners/cuda/blas/blas_abi.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,24 +14,27 @@
 namespace plumb::cuda::abi {
 
 template <>
-inline constexpr bool kStandsFor<LtType, cudaDataType> = true;
+inline constexpr bool kStandsFor<BlasCalls::Lt::Type, cudaDataType> = true;
 template <>
-inline constexpr bool kStandsFor<LtCompute, cublasComputeType_t> = true;
+inline constexpr bool kStandsFor<BlasCalls::Lt::Compute, cublasComputeType_t> = true;
 template <>
-inline constexpr bool kStandsFor<LtOperation, cublasOperation_t> = true;
+inline constexpr bool kStandsFor<BlasCalls::Lt::Operation, cublasOperation_t> = true;
 template <>
-inline constexpr bool kStandsFor<LtProductAttribute, cublasLtMatmulDescAttributes_t> = true;
-template <>
-inline constexpr bool kStandsFor<LtMatrixAttribute, cublasLtMatrixLayoutAttribute_t> = true;
-template <>
-inline constexpr bool kStandsFor<LtPreferenceAttribute, cublasLtMatmulPreferenceAttributes_t> =
+inline constexpr bool kStandsFor<BlasCalls::Lt::ProductAttribute, cublasLtMatmulDescAttributes_t> =
     true;
 template <>
-inline constexpr bool kStandsFor<LtSetting, cublasLtMatmulAlgoConfigAttributes_t> = true;
+inline constexpr bool kStandsFor<BlasCalls::Lt::MatrixAttribute, cublasLtMatrixLayoutAttribute_t> =
+    true;
 template <>
-inline constexpr bool kStandsFor<LtAlgorithm, cublasLtMatmulAlgo_t> = true;
+inline constexpr bool
+    kStandsFor<BlasCalls::Lt::PreferenceAttribute, cublasLtMatmulPreferenceAttributes_t> = true;
 template <>
-inline constexpr bool kStandsFor<LtChoice, cublasLtMatmulHeuristicResult_t> = true;
+inline constexpr bool kStandsFor<BlasCalls::Lt::Setting, cublasLtMatmulAlgoConfigAttributes_t> =
+    true;
+template <>
+inline constexpr bool kStandsFor<BlasCalls::Lt::Algorithm, cublasLtMatmulAlgo_t> = true;
+template <>
+inline constexpr bool kStandsFor<BlasCalls::Lt::Choice, cublasLtMatmulHeuristicResult_t> = true;
 
 namespace {
 
@@ -126,64 +128,71 @@ struct BlasHeader {
   }
 };
 
-static_assert(are_declared<LtHeader, LtCalls>([](auto& calls, auto visit) {
+static_assert(are_declared<LtHeader, BlasCalls::Lt>([](auto& calls, auto visit) {
   for_each_lt_call(calls, visit);
 }));
 static_assert(are_declared<BlasHeader, BlasCalls>([](auto& calls, auto visit) {
   for_each_blas_call(calls, visit);
 }));
 
-PLUMB_SAME_FIELD(LtAlgorithm, data, cublasLtMatmulAlgo_t, data);
-PLUMB_SAME_FIELD(LtChoice, algorithm, cublasLtMatmulHeuristicResult_t, algo);
-PLUMB_SAME_FIELD(LtChoice, workspace, cublasLtMatmulHeuristicResult_t, workspaceSize);
-PLUMB_SAME_FIELD(LtChoice, state, cublasLtMatmulHeuristicResult_t, state);
-PLUMB_SAME_FIELD(LtChoice, waves, cublasLtMatmulHeuristicResult_t, wavesCount);
-PLUMB_SAME_FIELD(LtChoice, reserved, cublasLtMatmulHeuristicResult_t, reserved);
-static_assert(same(LtType::kF32, CUDA_R_32F));
-static_assert(same(LtType::kF64, CUDA_R_64F));
-static_assert(same(LtType::kF16, CUDA_R_16F));
-static_assert(same(LtType::kS8, CUDA_R_8I));
-static_assert(same(LtType::kS32, CUDA_R_32I));
-static_assert(same(LtType::kBf16, CUDA_R_16BF));
-static_assert(same(LtType::kF8E4M3, CUDA_R_8F_E4M3));
-static_assert(same(LtType::kF8E5M2, CUDA_R_8F_E5M2));
-static_assert(same(LtCompute::kF32, CUBLAS_COMPUTE_32F));
-static_assert(same(LtCompute::kF64, CUBLAS_COMPUTE_64F));
-static_assert(same(LtCompute::kS32, CUBLAS_COMPUTE_32I));
-static_assert(same(LtCompute::kF32AsTf32, CUBLAS_COMPUTE_32F_FAST_TF32));
-static_assert(same(LtOperation::kNone, CUBLAS_OP_N));
-static_assert(same(LtOperation::kTranspose, CUBLAS_OP_T));
-static_assert(same(LtProductAttribute::kTransposeA, CUBLASLT_MATMUL_DESC_TRANSA));
-static_assert(same(LtProductAttribute::kTransposeB, CUBLASLT_MATMUL_DESC_TRANSB));
-static_assert(same(LtProductAttribute::kEpilogue, CUBLASLT_MATMUL_DESC_EPILOGUE));
-static_assert(same(LtProductAttribute::kBiasPointer, CUBLASLT_MATMUL_DESC_BIAS_POINTER));
-static_assert(same(LtProductAttribute::kAuxPointer, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER));
-static_assert(same(LtProductAttribute::kAuxLeading, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD));
-static_assert(same(LtProductAttribute::kFastAccumulation, CUBLASLT_MATMUL_DESC_FAST_ACCUM));
-static_assert(same(LtMatrixAttribute::kBatchCount, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT));
-static_assert(same(LtMatrixAttribute::kBatchStride, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET));
-static_assert(same(LtPreferenceAttribute::kMaxWorkspace, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES));
-static_assert(same(LtEpilogue::kDefault, CUBLASLT_EPILOGUE_DEFAULT));
-static_assert(same(LtEpilogue::kRelu, CUBLASLT_EPILOGUE_RELU));
-static_assert(same(LtEpilogue::kBias, CUBLASLT_EPILOGUE_BIAS));
-static_assert(same(LtEpilogue::kReluBias, CUBLASLT_EPILOGUE_RELU_BIAS));
-static_assert(same(LtEpilogue::kGelu, CUBLASLT_EPILOGUE_GELU));
-static_assert(same(LtEpilogue::kGeluBias, CUBLASLT_EPILOGUE_GELU_BIAS));
-static_assert(same(LtEpilogue::kReluGradient, CUBLASLT_EPILOGUE_DRELU));
-static_assert(same(LtEpilogue::kReluGradientBias, CUBLASLT_EPILOGUE_DRELU_BGRAD));
-static_assert(same(LtEpilogue::kGeluGradient, CUBLASLT_EPILOGUE_DGELU));
-static_assert(same(LtEpilogue::kGeluGradientBias, CUBLASLT_EPILOGUE_DGELU_BGRAD));
-static_assert(same(LtEpilogue::kBiasGradientA, CUBLASLT_EPILOGUE_BGRADA));
-static_assert(same(LtEpilogue::kBiasGradientB, CUBLASLT_EPILOGUE_BGRADB));
-static_assert(same(LtSetting::kId, CUBLASLT_ALGO_CONFIG_ID));
-static_assert(same(LtSetting::kTile, CUBLASLT_ALGO_CONFIG_TILE_ID));
-static_assert(same(LtSetting::kSplitK, CUBLASLT_ALGO_CONFIG_SPLITK_NUM));
-static_assert(same(LtSetting::kReduction, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME));
-static_assert(same(LtSetting::kSwizzle, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING));
-static_assert(same(LtSetting::kCustom, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION));
-static_assert(same(LtSetting::kStages, CUBLASLT_ALGO_CONFIG_STAGES_ID));
-static_assert(same(LtSetting::kInnerShape, CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID));
-static_assert(same(LtSetting::kCluster, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID));
+PLUMB_SAME_FIELD(BlasCalls::Lt::Algorithm, data, cublasLtMatmulAlgo_t, data);
+PLUMB_SAME_FIELD(BlasCalls::Lt::Choice, algorithm, cublasLtMatmulHeuristicResult_t, algo);
+PLUMB_SAME_FIELD(BlasCalls::Lt::Choice, workspace, cublasLtMatmulHeuristicResult_t, workspaceSize);
+PLUMB_SAME_FIELD(BlasCalls::Lt::Choice, state, cublasLtMatmulHeuristicResult_t, state);
+PLUMB_SAME_FIELD(BlasCalls::Lt::Choice, waves, cublasLtMatmulHeuristicResult_t, wavesCount);
+PLUMB_SAME_FIELD(BlasCalls::Lt::Choice, reserved, cublasLtMatmulHeuristicResult_t, reserved);
+static_assert(same(BlasCalls::Lt::Type::kF32, CUDA_R_32F));
+static_assert(same(BlasCalls::Lt::Type::kF64, CUDA_R_64F));
+static_assert(same(BlasCalls::Lt::Type::kF16, CUDA_R_16F));
+static_assert(same(BlasCalls::Lt::Type::kS8, CUDA_R_8I));
+static_assert(same(BlasCalls::Lt::Type::kS32, CUDA_R_32I));
+static_assert(same(BlasCalls::Lt::Type::kBf16, CUDA_R_16BF));
+static_assert(same(BlasCalls::Lt::Type::kF8E4M3, CUDA_R_8F_E4M3));
+static_assert(same(BlasCalls::Lt::Type::kF8E5M2, CUDA_R_8F_E5M2));
+static_assert(same(BlasCalls::Lt::Compute::kF32, CUBLAS_COMPUTE_32F));
+static_assert(same(BlasCalls::Lt::Compute::kF64, CUBLAS_COMPUTE_64F));
+static_assert(same(BlasCalls::Lt::Compute::kS32, CUBLAS_COMPUTE_32I));
+static_assert(same(BlasCalls::Lt::Compute::kF32AsTf32, CUBLAS_COMPUTE_32F_FAST_TF32));
+static_assert(same(BlasCalls::Lt::Operation::kNone, CUBLAS_OP_N));
+static_assert(same(BlasCalls::Lt::Operation::kTranspose, CUBLAS_OP_T));
+static_assert(same(BlasCalls::Lt::ProductAttribute::kTransposeA, CUBLASLT_MATMUL_DESC_TRANSA));
+static_assert(same(BlasCalls::Lt::ProductAttribute::kTransposeB, CUBLASLT_MATMUL_DESC_TRANSB));
+static_assert(same(BlasCalls::Lt::ProductAttribute::kEpilogue, CUBLASLT_MATMUL_DESC_EPILOGUE));
+static_assert(same(BlasCalls::Lt::ProductAttribute::kBiasPointer,
+                   CUBLASLT_MATMUL_DESC_BIAS_POINTER));
+static_assert(same(BlasCalls::Lt::ProductAttribute::kAuxPointer,
+                   CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER));
+static_assert(same(BlasCalls::Lt::ProductAttribute::kAuxLeading,
+                   CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD));
+static_assert(same(BlasCalls::Lt::ProductAttribute::kFastAccumulation,
+                   CUBLASLT_MATMUL_DESC_FAST_ACCUM));
+static_assert(same(BlasCalls::Lt::MatrixAttribute::kBatchCount,
+                   CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT));
+static_assert(same(BlasCalls::Lt::MatrixAttribute::kBatchStride,
+                   CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET));
+static_assert(same(BlasCalls::Lt::PreferenceAttribute::kMaxWorkspace,
+                   CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES));
+static_assert(same(BlasCalls::Lt::Epilogue::kDefault, CUBLASLT_EPILOGUE_DEFAULT));
+static_assert(same(BlasCalls::Lt::Epilogue::kRelu, CUBLASLT_EPILOGUE_RELU));
+static_assert(same(BlasCalls::Lt::Epilogue::kBias, CUBLASLT_EPILOGUE_BIAS));
+static_assert(same(BlasCalls::Lt::Epilogue::kReluBias, CUBLASLT_EPILOGUE_RELU_BIAS));
+static_assert(same(BlasCalls::Lt::Epilogue::kGelu, CUBLASLT_EPILOGUE_GELU));
+static_assert(same(BlasCalls::Lt::Epilogue::kGeluBias, CUBLASLT_EPILOGUE_GELU_BIAS));
+static_assert(same(BlasCalls::Lt::Epilogue::kReluGradient, CUBLASLT_EPILOGUE_DRELU));
+static_assert(same(BlasCalls::Lt::Epilogue::kReluGradientBias, CUBLASLT_EPILOGUE_DRELU_BGRAD));
+static_assert(same(BlasCalls::Lt::Epilogue::kGeluGradient, CUBLASLT_EPILOGUE_DGELU));
+static_assert(same(BlasCalls::Lt::Epilogue::kGeluGradientBias, CUBLASLT_EPILOGUE_DGELU_BGRAD));
+static_assert(same(BlasCalls::Lt::Epilogue::kBiasGradientA, CUBLASLT_EPILOGUE_BGRADA));
+static_assert(same(BlasCalls::Lt::Epilogue::kBiasGradientB, CUBLASLT_EPILOGUE_BGRADB));
+static_assert(same(BlasCalls::Lt::Setting::kId, CUBLASLT_ALGO_CONFIG_ID));
+static_assert(same(BlasCalls::Lt::Setting::kTile, CUBLASLT_ALGO_CONFIG_TILE_ID));
+static_assert(same(BlasCalls::Lt::Setting::kSplitK, CUBLASLT_ALGO_CONFIG_SPLITK_NUM));
+static_assert(same(BlasCalls::Lt::Setting::kReduction, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME));
+static_assert(same(BlasCalls::Lt::Setting::kSwizzle, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING));
+static_assert(same(BlasCalls::Lt::Setting::kCustom, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION));
+static_assert(same(BlasCalls::Lt::Setting::kStages, CUBLASLT_ALGO_CONFIG_STAGES_ID));
+static_assert(same(BlasCalls::Lt::Setting::kInnerShape, CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID));
+static_assert(same(BlasCalls::Lt::Setting::kCluster, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID));
 static_assert(same(kLtAllocFailed, CUBLAS_STATUS_ALLOC_FAILED));
 static_assert(same(kLtNumericalFlags, CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS));
 static_assert(same(kLtFma, CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA));

@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include "runners/cuda/dnn/recurrent_abi.hpp"
 #include "tests/support/nvidia_required.hpp"
 #include "tests/unit/cuda_abi/declared_calls.hpp"
 
@@ -14,31 +13,31 @@
 namespace plumb::cuda::abi {
 
 template <>
-inline constexpr bool kStandsFor<Type, cudnnDataType_t> = true;
+inline constexpr bool kStandsFor<CudnnCalls::Type, cudnnDataType_t> = true;
 template <>
-inline constexpr bool kStandsFor<ConvolutionMode, cudnnConvolutionMode_t> = true;
+inline constexpr bool kStandsFor<CudnnCalls::ConvolutionMode, cudnnConvolutionMode_t> = true;
 template <>
-inline constexpr bool kStandsFor<LegacyFormat, cudnnTensorFormat_t> = true;
+inline constexpr bool kStandsFor<LegacyCalls::Format, cudnnTensorFormat_t> = true;
 template <>
-inline constexpr bool kStandsFor<LegacyMath, cudnnMathType_t> = true;
+inline constexpr bool kStandsFor<LegacyCalls::Math, cudnnMathType_t> = true;
 template <>
-inline constexpr bool kStandsFor<LegacyPoolMode, cudnnPoolingMode_t> = true;
+inline constexpr bool kStandsFor<LegacyCalls::PoolMode, cudnnPoolingMode_t> = true;
 template <>
-inline constexpr bool kStandsFor<LegacySoftmaxAlgorithm, cudnnSoftmaxAlgorithm_t> = true;
+inline constexpr bool kStandsFor<LegacyCalls::SoftmaxAlgorithm, cudnnSoftmaxAlgorithm_t> = true;
 template <>
-inline constexpr bool kStandsFor<LegacyActivationMode, cudnnActivationMode_t> = true;
+inline constexpr bool kStandsFor<LegacyCalls::ActivationMode, cudnnActivationMode_t> = true;
 template <>
-inline constexpr bool kStandsFor<LegacyOperation, cudnnOpTensorOp_t> = true;
+inline constexpr bool kStandsFor<LegacyCalls::Operation, cudnnOpTensorOp_t> = true;
 template <>
-inline constexpr bool kStandsFor<RecurrentAlgorithm, cudnnRNNAlgo_t> = true;
+inline constexpr bool kStandsFor<LegacyCalls::Recurrent::Algorithm, cudnnRNNAlgo_t> = true;
 template <>
-inline constexpr bool kStandsFor<RecurrentCell, cudnnRNNMode_t> = true;
+inline constexpr bool kStandsFor<LegacyCalls::Recurrent::Cell, cudnnRNNMode_t> = true;
 template <>
-inline constexpr bool kStandsFor<RecurrentBias, cudnnRNNBiasMode_t> = true;
+inline constexpr bool kStandsFor<LegacyCalls::Recurrent::Bias, cudnnRNNBiasMode_t> = true;
 template <>
-inline constexpr bool kStandsFor<RecurrentDirection, cudnnDirectionMode_t> = true;
+inline constexpr bool kStandsFor<LegacyCalls::Recurrent::Direction, cudnnDirectionMode_t> = true;
 template <>
-inline constexpr bool kStandsFor<RecurrentLayout, cudnnRNNDataLayout_t> = true;
+inline constexpr bool kStandsFor<LegacyCalls::Recurrent::Layout, cudnnRNNDataLayout_t> = true;
 
 namespace {
 
@@ -109,34 +108,35 @@ struct LegacyHeader {
 static_assert(are_declared<LegacyHeader, LegacyCalls>([](auto& calls, auto visit) {
   for_each_legacy_call(calls, visit);
 }));
-static_assert(are_declared<LegacyHeader, RecurrentCalls>([](auto& calls, auto visit) {
+static_assert(are_declared<LegacyHeader, LegacyCalls::Recurrent>([](auto& calls, auto visit) {
   for_each_recurrent_call(calls, visit);
 }));
 
-static_assert(same(LegacyFormat::kChannelsFirst, CUDNN_TENSOR_NCHW));
-static_assert(same(LegacyFormat::kChannelsLast, CUDNN_TENSOR_NHWC));
-static_assert(same(LegacyMath::kDefault, CUDNN_DEFAULT_MATH));
-static_assert(same(LegacyMath::kTensorCores, CUDNN_TENSOR_OP_MATH));
-static_assert(same(LegacyMath::kFma, CUDNN_FMA_MATH));
-static_assert(same(LegacyPoolMode::kMax, CUDNN_POOLING_MAX));
-static_assert(same(LegacyPoolMode::kAverageWithPads, CUDNN_POOLING_AVERAGE_COUNT_INCLUDE_PADDING));
-static_assert(same(LegacyPoolMode::kAverageWithoutPads,
+static_assert(same(LegacyCalls::Format::kChannelsFirst, CUDNN_TENSOR_NCHW));
+static_assert(same(LegacyCalls::Format::kChannelsLast, CUDNN_TENSOR_NHWC));
+static_assert(same(LegacyCalls::Math::kDefault, CUDNN_DEFAULT_MATH));
+static_assert(same(LegacyCalls::Math::kTensorCores, CUDNN_TENSOR_OP_MATH));
+static_assert(same(LegacyCalls::Math::kFma, CUDNN_FMA_MATH));
+static_assert(same(LegacyCalls::PoolMode::kMax, CUDNN_POOLING_MAX));
+static_assert(same(LegacyCalls::PoolMode::kAverageWithPads,
+                   CUDNN_POOLING_AVERAGE_COUNT_INCLUDE_PADDING));
+static_assert(same(LegacyCalls::PoolMode::kAverageWithoutPads,
                    CUDNN_POOLING_AVERAGE_COUNT_EXCLUDE_PADDING));
-static_assert(same(LegacyPoolMode::kMaxDeterministic, CUDNN_POOLING_MAX_DETERMINISTIC));
-static_assert(same(LegacySoftmaxAlgorithm::kFast, CUDNN_SOFTMAX_FAST));
-static_assert(same(LegacySoftmaxAlgorithm::kAccurate, CUDNN_SOFTMAX_ACCURATE));
-static_assert(same(LegacySoftmaxAlgorithm::kLog, CUDNN_SOFTMAX_LOG));
-static_assert(same(LegacyActivationMode::kSigmoid, CUDNN_ACTIVATION_SIGMOID));
-static_assert(same(LegacyActivationMode::kRelu, CUDNN_ACTIVATION_RELU));
-static_assert(same(LegacyActivationMode::kTanh, CUDNN_ACTIVATION_TANH));
-static_assert(same(LegacyActivationMode::kClippedRelu, CUDNN_ACTIVATION_CLIPPED_RELU));
-static_assert(same(LegacyActivationMode::kElu, CUDNN_ACTIVATION_ELU));
-static_assert(same(LegacyActivationMode::kIdentity, CUDNN_ACTIVATION_IDENTITY));
-static_assert(same(LegacyActivationMode::kSwish, CUDNN_ACTIVATION_SWISH));
-static_assert(same(LegacyOperation::kAdd, CUDNN_OP_TENSOR_ADD));
-static_assert(same(LegacyOperation::kMultiply, CUDNN_OP_TENSOR_MUL));
-static_assert(same(LegacyOperation::kMin, CUDNN_OP_TENSOR_MIN));
-static_assert(same(LegacyOperation::kMax, CUDNN_OP_TENSOR_MAX));
+static_assert(same(LegacyCalls::PoolMode::kMaxDeterministic, CUDNN_POOLING_MAX_DETERMINISTIC));
+static_assert(same(LegacyCalls::SoftmaxAlgorithm::kFast, CUDNN_SOFTMAX_FAST));
+static_assert(same(LegacyCalls::SoftmaxAlgorithm::kAccurate, CUDNN_SOFTMAX_ACCURATE));
+static_assert(same(LegacyCalls::SoftmaxAlgorithm::kLog, CUDNN_SOFTMAX_LOG));
+static_assert(same(LegacyCalls::ActivationMode::kSigmoid, CUDNN_ACTIVATION_SIGMOID));
+static_assert(same(LegacyCalls::ActivationMode::kRelu, CUDNN_ACTIVATION_RELU));
+static_assert(same(LegacyCalls::ActivationMode::kTanh, CUDNN_ACTIVATION_TANH));
+static_assert(same(LegacyCalls::ActivationMode::kClippedRelu, CUDNN_ACTIVATION_CLIPPED_RELU));
+static_assert(same(LegacyCalls::ActivationMode::kElu, CUDNN_ACTIVATION_ELU));
+static_assert(same(LegacyCalls::ActivationMode::kIdentity, CUDNN_ACTIVATION_IDENTITY));
+static_assert(same(LegacyCalls::ActivationMode::kSwish, CUDNN_ACTIVATION_SWISH));
+static_assert(same(LegacyCalls::Operation::kAdd, CUDNN_OP_TENSOR_ADD));
+static_assert(same(LegacyCalls::Operation::kMultiply, CUDNN_OP_TENSOR_MUL));
+static_assert(same(LegacyCalls::Operation::kMin, CUDNN_OP_TENSOR_MIN));
+static_assert(same(LegacyCalls::Operation::kMax, CUDNN_OP_TENSOR_MAX));
 static_assert(same(kLegacyAlgorithms, CUDNN_CONVOLUTION_FWD_ALGO_COUNT));
 static_assert(same(kLegacyImplicitPrecomputedGemm,
                    CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM));
@@ -146,19 +146,23 @@ static_assert(same(kLegacySoftmaxOverChannels, CUDNN_SOFTMAX_MODE_CHANNEL));
 static_assert(same(kLegacyResponseOverChannels, CUDNN_LRN_CROSS_CHANNEL_DIM1));
 static_assert(same(kLegacyBatchNormSpatial, CUDNN_BATCHNORM_SPATIAL));
 static_assert(same(kLegacyPropagateNan, CUDNN_PROPAGATE_NAN));
-static_assert(same(RecurrentAlgorithm::kStandard, CUDNN_RNN_ALGO_STANDARD));
-static_assert(same(RecurrentAlgorithm::kPersistStatic, CUDNN_RNN_ALGO_PERSIST_STATIC));
-static_assert(same(RecurrentAlgorithm::kPersistDynamic, CUDNN_RNN_ALGO_PERSIST_DYNAMIC));
-static_assert(same(RecurrentCell::kRelu, CUDNN_RNN_RELU));
-static_assert(same(RecurrentCell::kTanh, CUDNN_RNN_TANH));
-static_assert(same(RecurrentCell::kLstm, CUDNN_LSTM));
-static_assert(same(RecurrentCell::kGru, CUDNN_GRU));
-static_assert(same(RecurrentBias::kNone, CUDNN_RNN_NO_BIAS));
-static_assert(same(RecurrentBias::kDouble, CUDNN_RNN_DOUBLE_BIAS));
-static_assert(same(RecurrentDirection::kOne, CUDNN_UNIDIRECTIONAL));
-static_assert(same(RecurrentDirection::kBoth, CUDNN_BIDIRECTIONAL));
-static_assert(same(RecurrentLayout::kTimeFirstPacked, CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_PACKED));
-static_assert(same(RecurrentLayout::kBatchFirst, CUDNN_RNN_DATA_LAYOUT_BATCH_MAJOR_UNPACKED));
+static_assert(same(LegacyCalls::Recurrent::Algorithm::kStandard, CUDNN_RNN_ALGO_STANDARD));
+static_assert(same(LegacyCalls::Recurrent::Algorithm::kPersistStatic,
+                   CUDNN_RNN_ALGO_PERSIST_STATIC));
+static_assert(same(LegacyCalls::Recurrent::Algorithm::kPersistDynamic,
+                   CUDNN_RNN_ALGO_PERSIST_DYNAMIC));
+static_assert(same(LegacyCalls::Recurrent::Cell::kRelu, CUDNN_RNN_RELU));
+static_assert(same(LegacyCalls::Recurrent::Cell::kTanh, CUDNN_RNN_TANH));
+static_assert(same(LegacyCalls::Recurrent::Cell::kLstm, CUDNN_LSTM));
+static_assert(same(LegacyCalls::Recurrent::Cell::kGru, CUDNN_GRU));
+static_assert(same(LegacyCalls::Recurrent::Bias::kNone, CUDNN_RNN_NO_BIAS));
+static_assert(same(LegacyCalls::Recurrent::Bias::kDouble, CUDNN_RNN_DOUBLE_BIAS));
+static_assert(same(LegacyCalls::Recurrent::Direction::kOne, CUDNN_UNIDIRECTIONAL));
+static_assert(same(LegacyCalls::Recurrent::Direction::kBoth, CUDNN_BIDIRECTIONAL));
+static_assert(same(LegacyCalls::Recurrent::Layout::kTimeFirstPacked,
+                   CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_PACKED));
+static_assert(same(LegacyCalls::Recurrent::Layout::kBatchFirst,
+                   CUDNN_RNN_DATA_LAYOUT_BATCH_MAJOR_UNPACKED));
 static_assert(same(kRecurrentLinearInput, CUDNN_LINEAR_INPUT));
 static_assert(same(kRecurrentInference, CUDNN_FWD_MODE_INFERENCE));
 static_assert(kRecurrentPadded == CUDNN_RNN_PADDED_IO_ENABLED);

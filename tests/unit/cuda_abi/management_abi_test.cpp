@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares what the ABI header of NVML states with NVIDIA's own header.
-#include "runners/cuda/driver/management_abi.hpp"
-
 #include <gtest/gtest.h>
 
+#include "runners/cuda/driver/driver_abi.hpp"
 #include "tests/support/nvidia_required.hpp"
 #include "tests/unit/cuda_abi/declared_calls.hpp"
 
@@ -13,11 +12,11 @@
 namespace plumb::cuda::abi {
 
 template <>
-inline constexpr bool kStandsFor<ManagedClock, nvmlClockType_t> = true;
+inline constexpr bool kStandsFor<ManagementCalls::Clock, nvmlClockType_t> = true;
 template <>
-inline constexpr bool kStandsFor<ManagedProcess, nvmlProcessInfo_t> = true;
+inline constexpr bool kStandsFor<ManagementCalls::Process, nvmlProcessInfo_t> = true;
 template <>
-inline constexpr bool kStandsFor<ManagedEvent, nvmlEventData_t> = true;
+inline constexpr bool kStandsFor<ManagementCalls::Event, nvmlEventData_t> = true;
 
 namespace {
 
@@ -52,20 +51,20 @@ static_assert(are_declared<ManagementHeader, ManagementCalls>([](auto& calls, au
   for_each_management_call(calls, visit);
 }));
 
-PLUMB_SAME_FIELD(ManagedProcess, pid, nvmlProcessInfo_t, pid);
-PLUMB_SAME_FIELD(ManagedProcess, memory, nvmlProcessInfo_t, usedGpuMemory);
-PLUMB_SAME_FIELD(ManagedProcess, gpu_instance, nvmlProcessInfo_t, gpuInstanceId);
-PLUMB_SAME_FIELD(ManagedProcess, compute_instance, nvmlProcessInfo_t, computeInstanceId);
-static_assert(sizeof(ManagedProcess) == sizeof(nvmlProcessInfo_t));
-PLUMB_SAME_FIELD(ManagedEvent, device, nvmlEventData_t, device);
-PLUMB_SAME_FIELD(ManagedEvent, type, nvmlEventData_t, eventType);
-PLUMB_SAME_FIELD(ManagedEvent, data, nvmlEventData_t, eventData);
-PLUMB_SAME_FIELD(ManagedEvent, gpu_instance, nvmlEventData_t, gpuInstanceId);
-PLUMB_SAME_FIELD(ManagedEvent, compute_instance, nvmlEventData_t, computeInstanceId);
-static_assert(sizeof(ManagedEvent) == sizeof(nvmlEventData_t));
+PLUMB_SAME_FIELD(ManagementCalls::Process, pid, nvmlProcessInfo_t, pid);
+PLUMB_SAME_FIELD(ManagementCalls::Process, memory, nvmlProcessInfo_t, usedGpuMemory);
+PLUMB_SAME_FIELD(ManagementCalls::Process, gpu_instance, nvmlProcessInfo_t, gpuInstanceId);
+PLUMB_SAME_FIELD(ManagementCalls::Process, compute_instance, nvmlProcessInfo_t, computeInstanceId);
+static_assert(sizeof(ManagementCalls::Process) == sizeof(nvmlProcessInfo_t));
+PLUMB_SAME_FIELD(ManagementCalls::Event, device, nvmlEventData_t, device);
+PLUMB_SAME_FIELD(ManagementCalls::Event, type, nvmlEventData_t, eventType);
+PLUMB_SAME_FIELD(ManagementCalls::Event, data, nvmlEventData_t, eventData);
+PLUMB_SAME_FIELD(ManagementCalls::Event, gpu_instance, nvmlEventData_t, gpuInstanceId);
+PLUMB_SAME_FIELD(ManagementCalls::Event, compute_instance, nvmlEventData_t, computeInstanceId);
+static_assert(sizeof(ManagementCalls::Event) == sizeof(nvmlEventData_t));
 static_assert(same(kManagementInsufficientSize, NVML_ERROR_INSUFFICIENT_SIZE));
-static_assert(same(ManagedClock::kSm, NVML_CLOCK_SM));
-static_assert(same(ManagedClock::kMemory, NVML_CLOCK_MEM));
+static_assert(same(ManagementCalls::Clock::kSm, NVML_CLOCK_SM));
+static_assert(same(ManagementCalls::Clock::kMemory, NVML_CLOCK_MEM));
 static_assert(same(kSensorGpu, NVML_TEMPERATURE_GPU));
 static_assert(same(kUncorrectedErrors, NVML_MEMORY_ERROR_TYPE_UNCORRECTED));
 static_assert(same(kSinceDriverLoad, NVML_VOLATILE_ECC));

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "runners/cuda/observe/metrics_abi.hpp"
 #include "tests/support/nvidia_required.hpp"
 #include "tests/unit/cuda_abi/declared_calls.hpp"
 
@@ -22,57 +21,74 @@
 namespace plumb::cuda::abi {
 
 template <>
-inline constexpr bool kStandsFor<ProfilerParams, CUpti_Profiler_Initialize_Params> = true;
+inline constexpr bool
+    kStandsFor<ProfilerCalls::Ranges::ProfilerParams, CUpti_Profiler_Initialize_Params> = true;
 template <>
-inline constexpr bool kStandsFor<ProfilerParams, CUpti_Profiler_DeInitialize_Params> = true;
+inline constexpr bool
+    kStandsFor<ProfilerCalls::Ranges::ProfilerParams, CUpti_Profiler_DeInitialize_Params> = true;
 template <>
-inline constexpr bool kStandsFor<ChipNameParams, CUpti_Device_GetChipName_Params> = true;
+inline constexpr bool
+    kStandsFor<ProfilerCalls::Ranges::ChipNameParams, CUpti_Device_GetChipName_Params> = true;
 template <>
-inline constexpr bool kStandsFor<AvailabilityParams, CUpti_Profiler_GetCounterAvailability_Params> =
-    true;
+inline constexpr bool kStandsFor<ProfilerCalls::Ranges::AvailabilityParams,
+                                 CUpti_Profiler_GetCounterAvailability_Params> = true;
 template <>
-inline constexpr bool kStandsFor<HostBeginParams, CUpti_Profiler_Host_Initialize_Params> = true;
+inline constexpr bool
+    kStandsFor<ProfilerCalls::Ranges::Host::BeginParams, CUpti_Profiler_Host_Initialize_Params> =
+        true;
 template <>
-inline constexpr bool kStandsFor<HostEndParams, CUpti_Profiler_Host_Deinitialize_Params> = true;
+inline constexpr bool
+    kStandsFor<ProfilerCalls::Ranges::Host::EndParams, CUpti_Profiler_Host_Deinitialize_Params> =
+        true;
 template <>
-inline constexpr bool kStandsFor<HostMetricsParams, CUpti_Profiler_Host_ConfigAddMetrics_Params> =
+inline constexpr bool kStandsFor<ProfilerCalls::Ranges::Host::MetricsParams,
+                                 CUpti_Profiler_Host_ConfigAddMetrics_Params> = true;
+template <>
+inline constexpr bool kStandsFor<ProfilerCalls::Ranges::Host::ImageSizeParams,
+                                 CUpti_Profiler_Host_GetConfigImageSize_Params> = true;
+template <>
+inline constexpr bool kStandsFor<ProfilerCalls::Ranges::Host::ImageParams,
+                                 CUpti_Profiler_Host_GetConfigImage_Params> = true;
+template <>
+inline constexpr bool kStandsFor<ProfilerCalls::Ranges::Host::PassesParams,
+                                 CUpti_Profiler_Host_GetNumOfPasses_Params> = true;
+template <>
+inline constexpr bool kStandsFor<ProfilerCalls::Ranges::Host::ValuesParams,
+                                 CUpti_Profiler_Host_EvaluateToGpuValues_Params> = true;
+template <>
+inline constexpr bool
+    kStandsFor<ProfilerCalls::Ranges::BeginParams, CUpti_RangeProfiler_Enable_Params> = true;
+template <>
+inline constexpr bool
+    kStandsFor<ProfilerCalls::Ranges::Params, CUpti_RangeProfiler_Disable_Params> = true;
+template <>
+inline constexpr bool kStandsFor<ProfilerCalls::Ranges::Params, CUpti_RangeProfiler_Start_Params> =
     true;
 template <>
 inline constexpr bool
-    kStandsFor<HostImageSizeParams, CUpti_Profiler_Host_GetConfigImageSize_Params> = true;
-template <>
-inline constexpr bool kStandsFor<HostImageParams, CUpti_Profiler_Host_GetConfigImage_Params> = true;
-template <>
-inline constexpr bool kStandsFor<HostPassesParams, CUpti_Profiler_Host_GetNumOfPasses_Params> =
-    true;
-template <>
-inline constexpr bool kStandsFor<HostValuesParams, CUpti_Profiler_Host_EvaluateToGpuValues_Params> =
-    true;
-template <>
-inline constexpr bool kStandsFor<RangeBeginParams, CUpti_RangeProfiler_Enable_Params> = true;
-template <>
-inline constexpr bool kStandsFor<RangeParams, CUpti_RangeProfiler_Disable_Params> = true;
-template <>
-inline constexpr bool kStandsFor<RangeParams, CUpti_RangeProfiler_Start_Params> = true;
-template <>
-inline constexpr bool kStandsFor<RangeParams, CUpti_RangeProfiler_PopRange_Params> = true;
-template <>
-inline constexpr bool kStandsFor<RangeStopParams, CUpti_RangeProfiler_Stop_Params> = true;
-template <>
-inline constexpr bool kStandsFor<RangePushParams, CUpti_RangeProfiler_PushRange_Params> = true;
-template <>
-inline constexpr bool kStandsFor<RangeDecodeParams, CUpti_RangeProfiler_DecodeData_Params> = true;
+    kStandsFor<ProfilerCalls::Ranges::Params, CUpti_RangeProfiler_PopRange_Params> = true;
 template <>
 inline constexpr bool
-    kStandsFor<RangeDataSizeParams, CUpti_RangeProfiler_GetCounterDataSize_Params> = true;
+    kStandsFor<ProfilerCalls::Ranges::StopParams, CUpti_RangeProfiler_Stop_Params> = true;
 template <>
 inline constexpr bool
-    kStandsFor<RangeDataParams, CUpti_RangeProfiler_CounterDataImage_Initialize_Params> = true;
+    kStandsFor<ProfilerCalls::Ranges::PushParams, CUpti_RangeProfiler_PushRange_Params> = true;
 template <>
-inline constexpr bool kStandsFor<RangeSetParams, CUpti_RangeProfiler_SetConfig_Params> = true;
+inline constexpr bool
+    kStandsFor<ProfilerCalls::Ranges::DecodeParams, CUpti_RangeProfiler_DecodeData_Params> = true;
 template <>
-inline constexpr bool kStandsFor<RangeCountParams, CUpti_RangeProfiler_GetCounterDataInfo_Params> =
-    true;
+inline constexpr bool kStandsFor<ProfilerCalls::Ranges::DataSizeParams,
+                                 CUpti_RangeProfiler_GetCounterDataSize_Params> = true;
+template <>
+inline constexpr bool kStandsFor<ProfilerCalls::Ranges::DataParams,
+                                 CUpti_RangeProfiler_CounterDataImage_Initialize_Params> = true;
+template <>
+inline constexpr bool
+    kStandsFor<ProfilerCalls::Ranges::SetParams, CUpti_RangeProfiler_SetConfig_Params> = true;
+template <>
+inline constexpr bool
+    kStandsFor<ProfilerCalls::Ranges::CountParams, CUpti_RangeProfiler_GetCounterDataInfo_Params> =
+        true;
 
 namespace {
 
@@ -117,13 +133,12 @@ struct ProfilerHeader {
 static_assert(are_declared<ProfilerHeader, ProfilerCalls>([](auto& calls, auto visit) {
   for_each_profiler_call(calls, visit);
 }));
-static_assert(are_declared<ProfilerHeader, ProfilerTextCalls>([](auto& calls, auto visit) {
+static_assert(are_declared<ProfilerHeader, ProfilerCalls::Texts>([](auto& calls, auto visit) {
   for_each_profiler_text_call(calls, visit);
 }));
-static_assert(are_declared<ProfilerHeader, MetricHostCalls>([](auto& calls, auto visit) {
-  for_each_metric_host_call(calls, visit);
-}));
-static_assert(are_declared<ProfilerHeader, RangeProfilerCalls>([](auto& calls, auto visit) {
+static_assert(are_declared<ProfilerHeader, ProfilerCalls::Ranges::Host>(
+    [](auto& calls, auto visit) { for_each_metric_host_call(calls, visit); }));
+static_assert(are_declared<ProfilerHeader, ProfilerCalls::Ranges>([](auto& calls, auto visit) {
   for_each_range_profiler_call(calls, visit);
 }));
 
@@ -133,7 +148,7 @@ static_assert(static_cast<std::uint32_t>(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) == kF
 
 template <typename Record>
 consteval bool lies_as_stated() {
-  using Layout = KernelRecordLayout;
+  using Layout = ProfilerCalls::RecordLayout;
   return offsetof(Record, kind) == Layout::kKind && sizeof(Record::kind) == sizeof(int) &&
          offsetof(Record, registersPerThread) == Layout::kRegisters &&
          sizeof(Record::registersPerThread) == 2 && offsetof(Record, start) == Layout::kStart &&
@@ -173,180 +188,193 @@ consteval bool is_sized_as(std::size_t announced) {
          offsetof(Theirs, pPriv) == offsetof(Ours, reserved);
 }
 
-static_assert(is_sized_as<ProfilerParams, CUpti_Profiler_Initialize_Params>(
+static_assert(is_sized_as<ProfilerCalls::Ranges::ProfilerParams, CUpti_Profiler_Initialize_Params>(
     CUpti_Profiler_Initialize_Params_STRUCT_SIZE));
-static_assert(is_sized_as<ProfilerParams, CUpti_Profiler_DeInitialize_Params>(
-    CUpti_Profiler_DeInitialize_Params_STRUCT_SIZE));
-static_assert(is_sized_as<ChipNameParams, CUpti_Device_GetChipName_Params>(
+static_assert(
+    is_sized_as<ProfilerCalls::Ranges::ProfilerParams, CUpti_Profiler_DeInitialize_Params>(
+        CUpti_Profiler_DeInitialize_Params_STRUCT_SIZE));
+static_assert(is_sized_as<ProfilerCalls::Ranges::ChipNameParams, CUpti_Device_GetChipName_Params>(
     CUpti_Device_GetChipName_Params_STRUCT_SIZE));
-static_assert(offsetof(ChipNameParams, device) ==
+static_assert(offsetof(ProfilerCalls::Ranges::ChipNameParams, device) ==
               offsetof(CUpti_Device_GetChipName_Params, deviceIndex));
-static_assert(offsetof(ChipNameParams, name) ==
+static_assert(offsetof(ProfilerCalls::Ranges::ChipNameParams, name) ==
               offsetof(CUpti_Device_GetChipName_Params, pChipName));
-static_assert(is_sized_as<AvailabilityParams, CUpti_Profiler_GetCounterAvailability_Params>(
+static_assert(is_sized_as<ProfilerCalls::Ranges::AvailabilityParams,
+                          CUpti_Profiler_GetCounterAvailability_Params>(
     CUpti_Profiler_GetCounterAvailability_Params_STRUCT_SIZE));
-static_assert(offsetof(AvailabilityParams, context) ==
+static_assert(offsetof(ProfilerCalls::Ranges::AvailabilityParams, context) ==
               offsetof(CUpti_Profiler_GetCounterAvailability_Params, ctx));
-static_assert(offsetof(AvailabilityParams, image_bytes) ==
+static_assert(offsetof(ProfilerCalls::Ranges::AvailabilityParams, image_bytes) ==
               offsetof(CUpti_Profiler_GetCounterAvailability_Params, counterAvailabilityImageSize));
-static_assert(offsetof(AvailabilityParams, image) ==
+static_assert(offsetof(ProfilerCalls::Ranges::AvailabilityParams, image) ==
               offsetof(CUpti_Profiler_GetCounterAvailability_Params, pCounterAvailabilityImage));
-static_assert(is_sized_as<HostBeginParams, CUpti_Profiler_Host_Initialize_Params>(
-    CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE));
-static_assert(offsetof(HostBeginParams, profiler) ==
+static_assert(
+    is_sized_as<ProfilerCalls::Ranges::Host::BeginParams, CUpti_Profiler_Host_Initialize_Params>(
+        CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE));
+static_assert(offsetof(ProfilerCalls::Ranges::Host::BeginParams, profiler) ==
               offsetof(CUpti_Profiler_Host_Initialize_Params, profilerType));
-static_assert(offsetof(HostBeginParams, chip) ==
+static_assert(offsetof(ProfilerCalls::Ranges::Host::BeginParams, chip) ==
               offsetof(CUpti_Profiler_Host_Initialize_Params, pChipName));
-static_assert(offsetof(HostBeginParams, availability) ==
+static_assert(offsetof(ProfilerCalls::Ranges::Host::BeginParams, availability) ==
               offsetof(CUpti_Profiler_Host_Initialize_Params, pCounterAvailabilityImage));
-static_assert(offsetof(HostBeginParams, host) ==
+static_assert(offsetof(ProfilerCalls::Ranges::Host::BeginParams, host) ==
               offsetof(CUpti_Profiler_Host_Initialize_Params, pHostObject));
-static_assert(is_sized_as<HostEndParams, CUpti_Profiler_Host_Deinitialize_Params>(
-    CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE));
-static_assert(offsetof(HostEndParams, host) ==
+static_assert(
+    is_sized_as<ProfilerCalls::Ranges::Host::EndParams, CUpti_Profiler_Host_Deinitialize_Params>(
+        CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE));
+static_assert(offsetof(ProfilerCalls::Ranges::Host::EndParams, host) ==
               offsetof(CUpti_Profiler_Host_Deinitialize_Params, pHostObject));
-static_assert(is_sized_as<HostMetricsParams, CUpti_Profiler_Host_ConfigAddMetrics_Params>(
+static_assert(is_sized_as<ProfilerCalls::Ranges::Host::MetricsParams,
+                          CUpti_Profiler_Host_ConfigAddMetrics_Params>(
     CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE));
-static_assert(offsetof(HostMetricsParams, host) ==
+static_assert(offsetof(ProfilerCalls::Ranges::Host::MetricsParams, host) ==
               offsetof(CUpti_Profiler_Host_ConfigAddMetrics_Params, pHostObject));
-static_assert(offsetof(HostMetricsParams, names) ==
+static_assert(offsetof(ProfilerCalls::Ranges::Host::MetricsParams, names) ==
               offsetof(CUpti_Profiler_Host_ConfigAddMetrics_Params, ppMetricNames));
-static_assert(offsetof(HostMetricsParams, count) ==
+static_assert(offsetof(ProfilerCalls::Ranges::Host::MetricsParams, count) ==
               offsetof(CUpti_Profiler_Host_ConfigAddMetrics_Params, numMetrics));
-static_assert(is_sized_as<HostImageSizeParams, CUpti_Profiler_Host_GetConfigImageSize_Params>(
+static_assert(is_sized_as<ProfilerCalls::Ranges::Host::ImageSizeParams,
+                          CUpti_Profiler_Host_GetConfigImageSize_Params>(
     CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE));
-static_assert(offsetof(HostImageSizeParams, host) ==
+static_assert(offsetof(ProfilerCalls::Ranges::Host::ImageSizeParams, host) ==
               offsetof(CUpti_Profiler_Host_GetConfigImageSize_Params, pHostObject));
-static_assert(offsetof(HostImageSizeParams, image_bytes) ==
+static_assert(offsetof(ProfilerCalls::Ranges::Host::ImageSizeParams, image_bytes) ==
               offsetof(CUpti_Profiler_Host_GetConfigImageSize_Params, configImageSize));
-static_assert(is_sized_as<HostImageParams, CUpti_Profiler_Host_GetConfigImage_Params>(
+static_assert(is_sized_as<ProfilerCalls::Ranges::Host::ImageParams,
+                          CUpti_Profiler_Host_GetConfigImage_Params>(
     CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE));
-static_assert(offsetof(HostImageParams, host) ==
+static_assert(offsetof(ProfilerCalls::Ranges::Host::ImageParams, host) ==
               offsetof(CUpti_Profiler_Host_GetConfigImage_Params, pHostObject));
-static_assert(offsetof(HostImageParams, image_bytes) ==
+static_assert(offsetof(ProfilerCalls::Ranges::Host::ImageParams, image_bytes) ==
               offsetof(CUpti_Profiler_Host_GetConfigImage_Params, configImageSize));
-static_assert(offsetof(HostImageParams, image) ==
+static_assert(offsetof(ProfilerCalls::Ranges::Host::ImageParams, image) ==
               offsetof(CUpti_Profiler_Host_GetConfigImage_Params, pConfigImage));
-static_assert(is_sized_as<HostPassesParams, CUpti_Profiler_Host_GetNumOfPasses_Params>(
+static_assert(is_sized_as<ProfilerCalls::Ranges::Host::PassesParams,
+                          CUpti_Profiler_Host_GetNumOfPasses_Params>(
     CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE));
-static_assert(offsetof(HostPassesParams, image_bytes) ==
+static_assert(offsetof(ProfilerCalls::Ranges::Host::PassesParams, image_bytes) ==
               offsetof(CUpti_Profiler_Host_GetNumOfPasses_Params, configImageSize));
-static_assert(offsetof(HostPassesParams, image) ==
+static_assert(offsetof(ProfilerCalls::Ranges::Host::PassesParams, image) ==
               offsetof(CUpti_Profiler_Host_GetNumOfPasses_Params, pConfigImage));
-static_assert(offsetof(HostPassesParams, passes) ==
+static_assert(offsetof(ProfilerCalls::Ranges::Host::PassesParams, passes) ==
               offsetof(CUpti_Profiler_Host_GetNumOfPasses_Params, numOfPasses));
-static_assert(is_sized_as<HostValuesParams, CUpti_Profiler_Host_EvaluateToGpuValues_Params>(
+static_assert(is_sized_as<ProfilerCalls::Ranges::Host::ValuesParams,
+                          CUpti_Profiler_Host_EvaluateToGpuValues_Params>(
     CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE));
-static_assert(offsetof(HostValuesParams, host) ==
+static_assert(offsetof(ProfilerCalls::Ranges::Host::ValuesParams, host) ==
               offsetof(CUpti_Profiler_Host_EvaluateToGpuValues_Params, pHostObject));
-static_assert(offsetof(HostValuesParams, data) ==
+static_assert(offsetof(ProfilerCalls::Ranges::Host::ValuesParams, data) ==
               offsetof(CUpti_Profiler_Host_EvaluateToGpuValues_Params, pCounterDataImage));
-static_assert(offsetof(HostValuesParams, data_bytes) ==
+static_assert(offsetof(ProfilerCalls::Ranges::Host::ValuesParams, data_bytes) ==
               offsetof(CUpti_Profiler_Host_EvaluateToGpuValues_Params, counterDataImageSize));
-static_assert(offsetof(HostValuesParams, range) ==
+static_assert(offsetof(ProfilerCalls::Ranges::Host::ValuesParams, range) ==
               offsetof(CUpti_Profiler_Host_EvaluateToGpuValues_Params, rangeIndex));
-static_assert(offsetof(HostValuesParams, names) ==
+static_assert(offsetof(ProfilerCalls::Ranges::Host::ValuesParams, names) ==
               offsetof(CUpti_Profiler_Host_EvaluateToGpuValues_Params, ppMetricNames));
-static_assert(offsetof(HostValuesParams, count) ==
+static_assert(offsetof(ProfilerCalls::Ranges::Host::ValuesParams, count) ==
               offsetof(CUpti_Profiler_Host_EvaluateToGpuValues_Params, numMetrics));
-static_assert(offsetof(HostValuesParams, values) ==
+static_assert(offsetof(ProfilerCalls::Ranges::Host::ValuesParams, values) ==
               offsetof(CUpti_Profiler_Host_EvaluateToGpuValues_Params, pMetricValues));
-static_assert(is_sized_as<RangeBeginParams, CUpti_RangeProfiler_Enable_Params>(
+static_assert(is_sized_as<ProfilerCalls::Ranges::BeginParams, CUpti_RangeProfiler_Enable_Params>(
     CUpti_RangeProfiler_Enable_Params_STRUCT_SIZE));
-static_assert(offsetof(RangeBeginParams, context) ==
+static_assert(offsetof(ProfilerCalls::Ranges::BeginParams, context) ==
               offsetof(CUpti_RangeProfiler_Enable_Params, ctx));
-static_assert(offsetof(RangeBeginParams, profiler) ==
+static_assert(offsetof(ProfilerCalls::Ranges::BeginParams, profiler) ==
               offsetof(CUpti_RangeProfiler_Enable_Params, pRangeProfilerObject));
-static_assert(is_sized_as<RangeParams, CUpti_RangeProfiler_Disable_Params>(
+static_assert(is_sized_as<ProfilerCalls::Ranges::Params, CUpti_RangeProfiler_Disable_Params>(
     CUpti_RangeProfiler_Disable_Params_STRUCT_SIZE));
-static_assert(offsetof(RangeParams, profiler) ==
+static_assert(offsetof(ProfilerCalls::Ranges::Params, profiler) ==
               offsetof(CUpti_RangeProfiler_Disable_Params, pRangeProfilerObject));
-static_assert(is_sized_as<RangeParams, CUpti_RangeProfiler_Start_Params>(
+static_assert(is_sized_as<ProfilerCalls::Ranges::Params, CUpti_RangeProfiler_Start_Params>(
     CUpti_RangeProfiler_Start_Params_STRUCT_SIZE));
-static_assert(offsetof(RangeParams, profiler) ==
+static_assert(offsetof(ProfilerCalls::Ranges::Params, profiler) ==
               offsetof(CUpti_RangeProfiler_Start_Params, pRangeProfilerObject));
-static_assert(is_sized_as<RangeParams, CUpti_RangeProfiler_PopRange_Params>(
+static_assert(is_sized_as<ProfilerCalls::Ranges::Params, CUpti_RangeProfiler_PopRange_Params>(
     CUpti_RangeProfiler_PopRange_Params_STRUCT_SIZE));
-static_assert(offsetof(RangeParams, profiler) ==
+static_assert(offsetof(ProfilerCalls::Ranges::Params, profiler) ==
               offsetof(CUpti_RangeProfiler_PopRange_Params, pRangeProfilerObject));
-static_assert(is_sized_as<RangeStopParams, CUpti_RangeProfiler_Stop_Params>(
+static_assert(is_sized_as<ProfilerCalls::Ranges::StopParams, CUpti_RangeProfiler_Stop_Params>(
     CUpti_RangeProfiler_Stop_Params_STRUCT_SIZE));
-static_assert(offsetof(RangeStopParams, profiler) ==
+static_assert(offsetof(ProfilerCalls::Ranges::StopParams, profiler) ==
               offsetof(CUpti_RangeProfiler_Stop_Params, pRangeProfilerObject));
-static_assert(offsetof(RangeStopParams, pass) ==
+static_assert(offsetof(ProfilerCalls::Ranges::StopParams, pass) ==
               offsetof(CUpti_RangeProfiler_Stop_Params, passIndex));
-static_assert(offsetof(RangeStopParams, level) ==
+static_assert(offsetof(ProfilerCalls::Ranges::StopParams, level) ==
               offsetof(CUpti_RangeProfiler_Stop_Params, targetNestingLevel));
-static_assert(offsetof(RangeStopParams, all_passes) ==
+static_assert(offsetof(ProfilerCalls::Ranges::StopParams, all_passes) ==
               offsetof(CUpti_RangeProfiler_Stop_Params, isAllPassSubmitted));
-static_assert(is_sized_as<RangePushParams, CUpti_RangeProfiler_PushRange_Params>(
+static_assert(is_sized_as<ProfilerCalls::Ranges::PushParams, CUpti_RangeProfiler_PushRange_Params>(
     CUpti_RangeProfiler_PushRange_Params_STRUCT_SIZE));
-static_assert(offsetof(RangePushParams, profiler) ==
+static_assert(offsetof(ProfilerCalls::Ranges::PushParams, profiler) ==
               offsetof(CUpti_RangeProfiler_PushRange_Params, pRangeProfilerObject));
-static_assert(offsetof(RangePushParams, name) ==
+static_assert(offsetof(ProfilerCalls::Ranges::PushParams, name) ==
               offsetof(CUpti_RangeProfiler_PushRange_Params, pRangeName));
-static_assert(is_sized_as<RangeDecodeParams, CUpti_RangeProfiler_DecodeData_Params>(
-    CUpti_RangeProfiler_DecodeData_Params_STRUCT_SIZE));
-static_assert(offsetof(RangeDecodeParams, profiler) ==
+static_assert(
+    is_sized_as<ProfilerCalls::Ranges::DecodeParams, CUpti_RangeProfiler_DecodeData_Params>(
+        CUpti_RangeProfiler_DecodeData_Params_STRUCT_SIZE));
+static_assert(offsetof(ProfilerCalls::Ranges::DecodeParams, profiler) ==
               offsetof(CUpti_RangeProfiler_DecodeData_Params, pRangeProfilerObject));
-static_assert(offsetof(RangeDecodeParams, dropped) ==
+static_assert(offsetof(ProfilerCalls::Ranges::DecodeParams, dropped) ==
               offsetof(CUpti_RangeProfiler_DecodeData_Params, numOfRangeDropped));
-static_assert(is_sized_as<RangeDataSizeParams, CUpti_RangeProfiler_GetCounterDataSize_Params>(
+static_assert(is_sized_as<ProfilerCalls::Ranges::DataSizeParams,
+                          CUpti_RangeProfiler_GetCounterDataSize_Params>(
     CUpti_RangeProfiler_GetCounterDataSize_Params_STRUCT_SIZE));
-static_assert(offsetof(RangeDataSizeParams, profiler) ==
+static_assert(offsetof(ProfilerCalls::Ranges::DataSizeParams, profiler) ==
               offsetof(CUpti_RangeProfiler_GetCounterDataSize_Params, pRangeProfilerObject));
-static_assert(offsetof(RangeDataSizeParams, names) ==
+static_assert(offsetof(ProfilerCalls::Ranges::DataSizeParams, names) ==
               offsetof(CUpti_RangeProfiler_GetCounterDataSize_Params, pMetricNames));
-static_assert(offsetof(RangeDataSizeParams, count) ==
+static_assert(offsetof(ProfilerCalls::Ranges::DataSizeParams, count) ==
               offsetof(CUpti_RangeProfiler_GetCounterDataSize_Params, numMetrics));
-static_assert(offsetof(RangeDataSizeParams, ranges) ==
+static_assert(offsetof(ProfilerCalls::Ranges::DataSizeParams, ranges) ==
               offsetof(CUpti_RangeProfiler_GetCounterDataSize_Params, maxNumOfRanges));
-static_assert(offsetof(RangeDataSizeParams, nodes) ==
+static_assert(offsetof(ProfilerCalls::Ranges::DataSizeParams, nodes) ==
               offsetof(CUpti_RangeProfiler_GetCounterDataSize_Params, maxNumRangeTreeNodes));
-static_assert(offsetof(RangeDataSizeParams, data_bytes) ==
+static_assert(offsetof(ProfilerCalls::Ranges::DataSizeParams, data_bytes) ==
               offsetof(CUpti_RangeProfiler_GetCounterDataSize_Params, counterDataSize));
-static_assert(is_sized_as<RangeDataParams, CUpti_RangeProfiler_CounterDataImage_Initialize_Params>(
+static_assert(is_sized_as<ProfilerCalls::Ranges::DataParams,
+                          CUpti_RangeProfiler_CounterDataImage_Initialize_Params>(
     CUpti_RangeProfiler_CounterDataImage_Initialize_Params_STRUCT_SIZE));
-static_assert(offsetof(RangeDataParams, profiler) ==
+static_assert(offsetof(ProfilerCalls::Ranges::DataParams, profiler) ==
               offsetof(CUpti_RangeProfiler_CounterDataImage_Initialize_Params,
                        pRangeProfilerObject));
-static_assert(offsetof(RangeDataParams, data_bytes) ==
+static_assert(offsetof(ProfilerCalls::Ranges::DataParams, data_bytes) ==
               offsetof(CUpti_RangeProfiler_CounterDataImage_Initialize_Params, counterDataSize));
-static_assert(offsetof(RangeDataParams, data) ==
+static_assert(offsetof(ProfilerCalls::Ranges::DataParams, data) ==
               offsetof(CUpti_RangeProfiler_CounterDataImage_Initialize_Params, pCounterData));
-static_assert(is_sized_as<RangeSetParams, CUpti_RangeProfiler_SetConfig_Params>(
+static_assert(is_sized_as<ProfilerCalls::Ranges::SetParams, CUpti_RangeProfiler_SetConfig_Params>(
     CUpti_RangeProfiler_SetConfig_Params_STRUCT_SIZE));
-static_assert(offsetof(RangeSetParams, profiler) ==
+static_assert(offsetof(ProfilerCalls::Ranges::SetParams, profiler) ==
               offsetof(CUpti_RangeProfiler_SetConfig_Params, pRangeProfilerObject));
-static_assert(offsetof(RangeSetParams, image_bytes) ==
+static_assert(offsetof(ProfilerCalls::Ranges::SetParams, image_bytes) ==
               offsetof(CUpti_RangeProfiler_SetConfig_Params, configSize));
-static_assert(offsetof(RangeSetParams, image) ==
+static_assert(offsetof(ProfilerCalls::Ranges::SetParams, image) ==
               offsetof(CUpti_RangeProfiler_SetConfig_Params, pConfig));
-static_assert(offsetof(RangeSetParams, data_bytes) ==
+static_assert(offsetof(ProfilerCalls::Ranges::SetParams, data_bytes) ==
               offsetof(CUpti_RangeProfiler_SetConfig_Params, counterDataImageSize));
-static_assert(offsetof(RangeSetParams, data) ==
+static_assert(offsetof(ProfilerCalls::Ranges::SetParams, data) ==
               offsetof(CUpti_RangeProfiler_SetConfig_Params, pCounterDataImage));
-static_assert(offsetof(RangeSetParams, range) ==
+static_assert(offsetof(ProfilerCalls::Ranges::SetParams, range) ==
               offsetof(CUpti_RangeProfiler_SetConfig_Params, range));
-static_assert(offsetof(RangeSetParams, replay) ==
+static_assert(offsetof(ProfilerCalls::Ranges::SetParams, replay) ==
               offsetof(CUpti_RangeProfiler_SetConfig_Params, replayMode));
-static_assert(offsetof(RangeSetParams, ranges) ==
+static_assert(offsetof(ProfilerCalls::Ranges::SetParams, ranges) ==
               offsetof(CUpti_RangeProfiler_SetConfig_Params, maxRangesPerPass));
-static_assert(offsetof(RangeSetParams, levels) ==
+static_assert(offsetof(ProfilerCalls::Ranges::SetParams, levels) ==
               offsetof(CUpti_RangeProfiler_SetConfig_Params, numNestingLevels));
-static_assert(offsetof(RangeSetParams, first_level) ==
+static_assert(offsetof(ProfilerCalls::Ranges::SetParams, first_level) ==
               offsetof(CUpti_RangeProfiler_SetConfig_Params, minNestingLevel));
-static_assert(offsetof(RangeSetParams, pass) ==
+static_assert(offsetof(ProfilerCalls::Ranges::SetParams, pass) ==
               offsetof(CUpti_RangeProfiler_SetConfig_Params, passIndex));
-static_assert(offsetof(RangeSetParams, level) ==
+static_assert(offsetof(ProfilerCalls::Ranges::SetParams, level) ==
               offsetof(CUpti_RangeProfiler_SetConfig_Params, targetNestingLevel));
-static_assert(is_sized_as<RangeCountParams, CUpti_RangeProfiler_GetCounterDataInfo_Params>(
-    CUpti_RangeProfiler_GetCounterDataInfo_Params_STRUCT_SIZE));
-static_assert(offsetof(RangeCountParams, data) ==
+static_assert(
+    is_sized_as<ProfilerCalls::Ranges::CountParams, CUpti_RangeProfiler_GetCounterDataInfo_Params>(
+        CUpti_RangeProfiler_GetCounterDataInfo_Params_STRUCT_SIZE));
+static_assert(offsetof(ProfilerCalls::Ranges::CountParams, data) ==
               offsetof(CUpti_RangeProfiler_GetCounterDataInfo_Params, pCounterDataImage));
-static_assert(offsetof(RangeCountParams, data_bytes) ==
+static_assert(offsetof(ProfilerCalls::Ranges::CountParams, data_bytes) ==
               offsetof(CUpti_RangeProfiler_GetCounterDataInfo_Params, counterDataImageSize));
-static_assert(offsetof(RangeCountParams, ranges) ==
+static_assert(offsetof(ProfilerCalls::Ranges::CountParams, ranges) ==
               offsetof(CUpti_RangeProfiler_GetCounterDataInfo_Params, numTotalRanges));
 
 TEST(ProfilerAbi, states_the_toolkits_numbers) {

@@ -6,7 +6,7 @@
 #include <new>
 
 #include "harness/base/error.hpp"
-#include "harness/worker/protocol/device_clock.hpp"
+#include "harness/worker/protocol/backend.hpp"
 #include "runners/cuda/driver/driver.hpp"
 #include "runners/engine/bench/random_operands.hpp"
 #include "runners/engine/bench/verification.hpp"
@@ -46,7 +46,8 @@ std::string measured() {
       return "no variants";
     }
     const model::LayerSpec spec = model::parse_key(layer());
-    const worker::Prepared prepared = backend.get().prepare(layer(), variants.front().text);
+    const worker::Backend::Prepared prepared =
+        backend.get().prepare(layer(), variants.front().text);
     if (!prepared.outcome.ok()) {
       return "not prepared: " + prepared.outcome.reason;
     }
@@ -61,14 +62,14 @@ std::string measured() {
         ADD_FAILURE() << "wrong, and nothing said so: " << outcome.reason;
       }
       const std::size_t slot = 0;
-      auto& clock = dynamic_cast<worker::DeviceClock&>(*prepared.program);
+      auto& clock = dynamic_cast<worker::Program::DeviceClock&>(*prepared.program);
       static_cast<void>(clock.sample(std::span(&slot, 1)));
     }
     static_cast<void>(prepared.program->collect_counters(0, Seconds(1e-3)));
     return "";
   } catch (const std::bad_alloc&) {
     return "memory is short";
-  } catch (const cuda::LibraryRefusal& refusal) {
+  } catch (const cuda::DynamicLibrary::Refusal& refusal) {
     return refusal.what();
   } catch (const Error& error) {
     return error.what();
@@ -114,9 +115,9 @@ TEST(BackendKernels, are_loaded_again_after_a_failure) {
   StandInBackend backend;
   control().fail("cuModuleGetFunction", 1, 1);
   const std::string variant = backend.get().variants(layer()).front().text;
-  EXPECT_THROW(static_cast<void>(backend.get().prepare(layer(), variant)), cuda::DriverRefusal);
+  EXPECT_THROW(static_cast<void>(backend.get().prepare(layer(), variant)), cuda::Driver::Refusal);
   const model::LayerSpec spec = model::parse_key(layer());
-  const worker::Prepared prepared = backend.get().prepare(layer(), variant);
+  const worker::Backend::Prepared prepared = backend.get().prepare(layer(), variant);
   ASSERT_TRUE(prepared.outcome.ok()) << prepared.outcome.reason;
   const std::vector<model::Tensor> operands = engine::random_operands(spec, 3);
   prepared.program->bind(0, operands, false);
@@ -132,7 +133,7 @@ TEST(BackendConstants, are_waited_for_before_their_memory_goes) {
   StandInBackend backend;
   const model::LayerKey key{
       "v1:matmul_integer;in=u8[5,32],s8[32,16]c;out=s32[5,16];acc=s32;math=strict"};
-  const worker::Prepared prepared =
+  const worker::Backend::Prepared prepared =
       backend.get().prepare(key, backend.get().variants(key).front().text);
   ASSERT_TRUE(prepared.outcome.ok()) << prepared.outcome.reason;
   const model::LayerSpec spec = model::parse_key(key);
@@ -141,7 +142,7 @@ TEST(BackendConstants, are_waited_for_before_their_memory_goes) {
   for (unsigned seed = 1; seed <= 40; ++seed) {
     control().reset(seed);
     control().fail("cuLaunchKernel", 2, 1);
-    EXPECT_THROW(prepared.program->bind(0, operands, false), cuda::DriverRefusal);
+    EXPECT_THROW(prepared.program->bind(0, operands, false), cuda::Driver::Refusal);
     ASSERT_THAT(control().findings(), IsEmpty()) << seed;
   }
   control().set_delay(0);
@@ -172,7 +173,7 @@ TEST_P(LateRefusals, are_found_while_a_layer_is_prepared) {
   const std::vector<worker::Variant> variants = backend.get().variants(key);
   ASSERT_FALSE(variants.empty());
   control().fail(GetParam().call, 1, GetParam().status);
-  const worker::Prepared refused = backend.get().prepare(key, variants.front().text);
+  const worker::Backend::Prepared refused = backend.get().prepare(key, variants.front().text);
   EXPECT_EQ(refused.outcome.kind, results::Outcome::Kind::kUnsupported);
   EXPECT_THAT(refused.outcome.reason, HasSubstr(GetParam().words));
   EXPECT_EQ(refused.program, nullptr);
@@ -210,7 +211,7 @@ TEST(BackendOlderCalls, are_refused_while_a_layer_is_prepared) {
   });
   ASSERT_NE(older, variants.end());
   control().fail("cublas", 1, 15);
-  const worker::Prepared refused = backend.get().prepare(key, older->text);
+  const worker::Backend::Prepared refused = backend.get().prepare(key, older->text);
   EXPECT_EQ(refused.outcome.kind, results::Outcome::Kind::kUnsupported);
   EXPECT_THAT(refused.outcome.reason, HasSubstr("CUBLAS_STATUS_NOT_SUPPORTED"));
   EXPECT_TRUE(backend.get().prepare(key, older->text).outcome.ok());
@@ -270,7 +271,7 @@ TEST(BackendLoss, is_charged_to_the_program_that_lost_it) {
         const std::string variant = backend.get().variants(layer()).front().text;
         const model::LayerSpec spec = model::parse_key(layer());
         {
-          const worker::Prepared prepared = backend.get().prepare(layer(), variant);
+          const worker::Backend::Prepared prepared = backend.get().prepare(layer(), variant);
           prepared.program->bind(0, engine::random_operands(spec, 3), false);
           control().fail("kernel", control().calls("kernel") + 1, 700);
           prepared.program->enqueue(0);  // and nobody waits

@@ -16,7 +16,7 @@ TEST_F(BackendMemory, is_uploaded_before_the_call_returns) {
   std::vector<int> values(1000);
   std::iota(values.begin(), values.end(), 0);
   for (int i = 0; i < 20; ++i) {
-    const cuda::DeviceMemory memory(driver(), values.size() * sizeof(int));
+    const cuda::Device::Memory memory(driver(), values.size() * sizeof(int));
     const auto* const place = static_cast<const int*>(cuda::abi::address_of(memory.address()));
     cuda::upload(driver(), memory.address(), std::as_bytes(std::span(values)));
     std::vector<int> seen;

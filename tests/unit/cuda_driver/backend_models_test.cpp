@@ -9,8 +9,7 @@
 #include "harness/base/error.hpp"
 #include "harness/model/onnx/onnx_reader.hpp"
 #include "harness/model/onnx/weights.hpp"
-#include "runners/engine/exec/computed_constants.hpp"
-#include "runners/engine/exec/output_difference.hpp"
+#include "runners/engine/exec/model_values.hpp"
 #include "runners/engine/exec/ready_model.hpp"
 #include "runners/engine/exec/reference_comparison.hpp"
 #include "runners/engine/exec/requested_model.hpp"
@@ -365,7 +364,7 @@ std::string executed_on_streams(const std::vector<model::Tensor>& wanted) {
     return "";
   } catch (const std::bad_alloc&) {
     return "memory is short";
-  } catch (const cuda::LibraryRefusal& refusal) {
+  } catch (const cuda::DynamicLibrary::Refusal& refusal) {
     return refusal.what();
   } catch (const Error& error) {
     return error.what();

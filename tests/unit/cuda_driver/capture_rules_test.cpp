@@ -32,7 +32,7 @@ class StandInCaptures : public StandInTest {
 TEST_F(StandInCaptures, execute_nothing_until_the_graph_is_launched) {
   const cuda::DeviceStream stream(driver());
   int runs = 0;
-  const cuda::DeviceGraph graph(driver(), stream, [&] {
+  const cuda::DeviceStream::Graph graph(driver(), stream, [&] {
     ASSERT_EQ(work(stream.get(), {}, [&] { runs += 1; }), 0);
     ASSERT_EQ(work(stream.get(), {}, [&] { runs += 10; }), 0);
   });
@@ -46,13 +46,13 @@ TEST_F(StandInCaptures, execute_nothing_until_the_graph_is_launched) {
 
 TEST_F(StandInCaptures, record_events_at_each_launch) {
   const cuda::DeviceStream stream(driver());
-  const cuda::DeviceEvent begin(driver(), true);
-  const cuda::DeviceEvent end(driver(), true);
+  const cuda::DeviceStream::Event begin(driver(), true);
+  const cuda::DeviceStream::Event end(driver(), true);
   std::promise<void> go;
   const std::shared_future<void> gone = go.get_future().share();
   EXPECT_EQ(cu().event_record_with_flags(begin.get(), stream.get(), 1), kInvalidValue)
       << "the flag is for captures";
-  const cuda::DeviceGraph graph(driver(), stream, [&] {
+  const cuda::DeviceStream::Graph graph(driver(), stream, [&] {
     begin.record_in_graph(stream.get());
     ASSERT_EQ(work(stream.get(), {}, [gone] { gone.wait(); }), 0);
     end.record_in_graph(stream.get());
@@ -71,11 +71,12 @@ TEST_F(StandInCaptures, record_events_at_each_launch) {
 
 TEST_F(StandInCaptures, find_an_event_that_was_destroyed_before_the_launch) {
   const cuda::DeviceStream stream(driver());
-  std::optional<cuda::DeviceEvent> event;
+  std::optional<cuda::DeviceStream::Event> event;
   event.emplace(driver(), true);
-  const cuda::DeviceGraph graph(driver(), stream, [&] { event->record_in_graph(stream.get()); });
+  const cuda::DeviceStream::Graph graph(
+      driver(), stream, [&] { event->record_in_graph(stream.get()); });
   event.reset();
-  EXPECT_THROW(graph.launch(stream.get()), cuda::DriverRefusal);
+  EXPECT_THROW(graph.launch(stream.get()), cuda::Driver::Refusal);
   EXPECT_THAT(findings(), HasSubstr("event"));
 }
 
@@ -91,7 +92,7 @@ TEST_F(StandInCaptures, refuse_to_allocate_and_become_invalid) {
 
 TEST_F(StandInCaptures, refuse_to_free_to_copy_and_to_load) {
   const cuda::DeviceStream stream(driver());
-  const cuda::DeviceMemory memory(driver(), 4);
+  const cuda::Device::Memory memory(driver(), 4);
   void* host = nullptr;
   void* module = nullptr;
   int value = 0;
@@ -147,7 +148,7 @@ TEST_F(StandInCaptures, of_one_thread_do_not_forbid_another_one_to_allocate) {
 TEST_F(StandInCaptures, end_in_the_thread_and_the_stream_that_they_began_in) {
   const cuda::DeviceStream stream(driver());
   const cuda::DeviceStream other(driver());
-  const cuda::DeviceEvent event(driver(), false);
+  const cuda::DeviceStream::Event event(driver(), false);
   void* graph = nullptr;
   begin(stream);
   int status = 0;
@@ -165,11 +166,11 @@ TEST_F(StandInCaptures, end_in_the_thread_and_the_stream_that_they_began_in) {
 TEST_F(StandInCaptures, hold_forks_that_join_again) {
   const cuda::DeviceStream stream(driver());
   const cuda::DeviceStream other(driver());
-  const cuda::DeviceEvent fork(driver(), false);
-  const cuda::DeviceEvent join(driver(), false);
-  const cuda::DeviceMemory memory(driver(), 256);
+  const cuda::DeviceStream::Event fork(driver(), false);
+  const cuda::DeviceStream::Event join(driver(), false);
+  const cuda::Device::Memory memory(driver(), 256);
   const Range range{cuda::abi::address_of(memory.address()), 256, true};
-  const cuda::DeviceGraph graph(driver(), stream, [&] {
+  const cuda::DeviceStream::Graph graph(driver(), stream, [&] {
     ASSERT_EQ(work(stream.get(), {range}), 0);
     fork.record(stream.get());
     other.wait_for(fork);
@@ -188,11 +189,11 @@ TEST_F(StandInCaptures, hold_forks_that_join_again) {
 TEST_F(StandInCaptures, find_races_between_the_branches_of_a_graph) {
   const cuda::DeviceStream stream(driver());
   const cuda::DeviceStream other(driver());
-  const cuda::DeviceEvent fork(driver(), false);
-  const cuda::DeviceEvent join(driver(), false);
-  const cuda::DeviceMemory memory(driver(), 256);
+  const cuda::DeviceStream::Event fork(driver(), false);
+  const cuda::DeviceStream::Event join(driver(), false);
+  const cuda::Device::Memory memory(driver(), 256);
   const Range range{cuda::abi::address_of(memory.address()), 256, true};
-  const cuda::DeviceGraph graph(driver(), stream, [&] {
+  const cuda::DeviceStream::Graph graph(driver(), stream, [&] {
     fork.record(stream.get());
     other.wait_for(fork);
     ASSERT_EQ(work(stream.get(), {range}), 0);
@@ -208,7 +209,7 @@ TEST_F(StandInCaptures, find_races_between_the_branches_of_a_graph) {
 TEST_F(StandInCaptures, refuse_a_fork_that_does_not_join) {
   const cuda::DeviceStream stream(driver());
   const cuda::DeviceStream other(driver());
-  const cuda::DeviceEvent fork(driver(), false);
+  const cuda::DeviceStream::Event fork(driver(), false);
   begin(stream);
   ASSERT_EQ(work(stream.get(), {}), 0);
   fork.record(stream.get());
@@ -223,7 +224,7 @@ TEST_F(StandInCaptures, refuse_a_fork_that_does_not_join) {
 TEST_F(StandInCaptures, refuse_an_event_that_was_recorded_outside) {
   const cuda::DeviceStream stream(driver());
   const cuda::DeviceStream other(driver());
-  const cuda::DeviceEvent event(driver(), false);
+  const cuda::DeviceStream::Event event(driver(), false);
   event.record(other.get());
   begin(stream);
   EXPECT_EQ(cu().stream_wait_event(stream.get(), event.get(), 0), 905);  // …_ISOLATION
@@ -233,7 +234,7 @@ TEST_F(StandInCaptures, refuse_an_event_that_was_recorded_outside) {
 TEST_F(StandInCaptures, refuse_to_merge) {
   const cuda::DeviceStream stream(driver());
   const cuda::DeviceStream other(driver());
-  const cuda::DeviceEvent event(driver(), false);
+  const cuda::DeviceStream::Event event(driver(), false);
   begin(stream);
   begin(other);
   event.record(other.get());
@@ -244,7 +245,7 @@ TEST_F(StandInCaptures, refuse_to_merge) {
 
 TEST_F(StandInCaptures, refuse_to_wait_for_their_events) {
   const cuda::DeviceStream stream(driver());
-  const cuda::DeviceEvent event(driver(), true);
+  const cuda::DeviceStream::Event event(driver(), true);
   begin(stream);
   event.record(stream.get());
   EXPECT_EQ(cu().event_synchronize(event.get()), 907);  // CUDA_ERROR_CAPTURED_EVENT
@@ -281,13 +282,13 @@ TEST_F(StandInCaptures, update_a_graph_of_the_same_form_alone) {
       }
     };
   };
-  std::optional<cuda::DeviceGraph> first(std::in_place, driver(), stream, works(2, 1));
-  cuda::DeviceGraph second(driver(), stream, works(2, 10), std::move(first));
+  std::optional<cuda::DeviceStream::Graph> first(std::in_place, driver(), stream, works(2, 1));
+  cuda::DeviceStream::Graph second(driver(), stream, works(2, 10), std::move(first));
   EXPECT_THAT(second.refusal(), IsEmpty());
   second.launch(stream.get());
   stream.synchronize();
   EXPECT_EQ(runs, 20);
-  const cuda::DeviceGraph third(driver(), stream, works(3, 100), std::move(second));
+  const cuda::DeviceStream::Graph third(driver(), stream, works(3, 100), std::move(second));
   EXPECT_THAT(third.refusal(), HasSubstr("its nodes or their order differ"));
   third.launch(stream.get());
   stream.synchronize();
@@ -296,9 +297,9 @@ TEST_F(StandInCaptures, update_a_graph_of_the_same_form_alone) {
 
 TEST_F(StandInCaptures, find_memory_that_was_freed_before_a_replay) {
   const cuda::DeviceStream stream(driver());
-  std::optional<cuda::DeviceMemory> memory(std::in_place, driver(), 256);
+  std::optional<cuda::Device::Memory> memory(std::in_place, driver(), 256);
   const Range range{cuda::abi::address_of(memory->address()), 256, true};
-  const cuda::DeviceGraph graph(
+  const cuda::DeviceStream::Graph graph(
       driver(), stream, [&] { ASSERT_EQ(work(stream.get(), {range}), 0); });
   graph.launch(stream.get());
   stream.synchronize();

@@ -55,11 +55,11 @@ TEST_F(StandInContexts, are_of_the_device_that_is_chosen) {
   EXPECT_EQ(control().device(), 0);
   context_.reset();
   {
-    const cuda::DeviceContext reserved(second);
+    const cuda::Device::Context reserved(second);
     EXPECT_EQ(control().device(), 1);
     // Another worker may have another device, and not this one.
-    EXPECT_NO_THROW(cuda::DeviceLock(cuda::Device(driver(), "2").uuid()));
-    EXPECT_THROW(cuda::DeviceLock(second.uuid()), Error);
+    EXPECT_NO_THROW(cuda::Device::Context::Lock(cuda::Device(driver(), "2").uuid()));
+    EXPECT_THROW(cuda::Device::Context::Lock(second.uuid()), Error);
   }
   EXPECT_EQ(control().device(), -1);
   EXPECT_THAT(findings(), IsEmpty());
@@ -91,7 +91,7 @@ TEST_F(StandInContexts, are_current_in_one_thread_at_a_time) {
 
 TEST_F(StandInContexts, are_destroyed_with_the_last_reference) {
   {
-    const cuda::DeviceMemory memory(driver(), 16);
+    const cuda::Device::Memory memory(driver(), 16);
     cuda::abi::Context again = nullptr;
     ASSERT_EQ(cu().primary_context_retain(&again, 0), 0);
     ASSERT_EQ(cu().primary_context_release(0), 0);
@@ -115,10 +115,10 @@ TEST_F(StandInContexts, count_what_is_left_in_them) {
 TEST_F(StandInContexts, leave_nothing_behind) {
   const Living before = control().living();
   {
-    const cuda::DeviceMemory memory(driver(), 16);
+    const cuda::Device::Memory memory(driver(), 16);
     const cuda::DeviceStream stream(driver());
-    const cuda::DeviceEvent event(driver(), true);
-    const cuda::DeviceGraph graph(driver(), stream, [] {});
+    const cuda::DeviceStream::Event event(driver(), true);
+    const cuda::DeviceStream::Graph graph(driver(), stream, [] {});
     EXPECT_NE(control().living(), before);
   }
   EXPECT_EQ(control().living(), before);
@@ -126,8 +126,8 @@ TEST_F(StandInContexts, leave_nothing_behind) {
 
 TEST_F(StandInContexts, bound_the_memory) {
   control().set_memory(1 << 20);
-  EXPECT_THROW(cuda::DeviceMemory(driver(), 2 << 20), std::bad_alloc);
-  EXPECT_EQ(cuda::DeviceMemory(driver(), 1 << 19).size(), std::size_t{1} << 19);
+  EXPECT_THROW(cuda::Device::Memory(driver(), 2 << 20), std::bad_alloc);
+  EXPECT_EQ(cuda::Device::Memory(driver(), 1 << 19).size(), std::size_t{1} << 19);
   control().set_memory(std::size_t{4} << 30);
   cuda::abi::DevicePointer memory = 0;
   EXPECT_EQ(cu().mem_alloc(&memory, 0), 1);  // CUDA_ERROR_INVALID_VALUE
@@ -142,7 +142,7 @@ TEST_F(StandInContexts, find_memory_that_is_freed_twice) {
 }
 
 TEST_F(StandInContexts, fill_new_memory_with_no_zeros) {
-  const cuda::DeviceMemory memory(driver(), 4);
+  const cuda::Device::Memory memory(driver(), 4);
   float value = 0.0F;
   cuda::download(driver(), std::as_writable_bytes(std::span(&value, 1)), memory.address());
   EXPECT_GT(value, 1e30F);
@@ -171,7 +171,7 @@ TEST_F(StandInContexts, are_lost_by_errors_that_leave_the_process_inconsistent) 
 }
 
 TEST_F(StandInContexts, run_what_the_compiler_made) {
-  const cuda::KernelCompiler compiler;
+  const cuda::KernelLibrary::Compiler compiler;
   const std::string image = compiler.compile(
       "extern \"C\" __global__ void sum(float* out, const float* in, int count) {\n"
       "  __shared__ float part[64];\n"
@@ -194,8 +194,8 @@ TEST_F(StandInContexts, run_what_the_compiler_made) {
   ASSERT_EQ(cu().module_get_function(&astray, module, "astray"), 0);
   EXPECT_EQ(cu().module_get_function(&astray, module, "other"), 500);  // CUDA_ERROR_NOT_FOUND
   const cuda::DeviceStream stream(driver());
-  const cuda::DeviceMemory in(driver(), 1000 * sizeof(float));
-  const cuda::DeviceMemory out(driver(), 3 * sizeof(float));
+  const cuda::Device::Memory in(driver(), 1000 * sizeof(float));
+  const cuda::Device::Memory out(driver(), 3 * sizeof(float));
   std::vector<float> ones(1000, 1.0F);
   cuda::upload(driver(), in.address(), std::as_bytes(std::span(ones)));
   ASSERT_EQ(cu().stream_synchronize(nullptr), 0);
@@ -231,7 +231,7 @@ TEST_F(StandInContexts, run_what_the_compiler_made) {
 }
 
 TEST_F(StandInContexts, convert_binary16_as_the_format_does) {
-  const cuda::KernelCompiler compiler;
+  const cuda::KernelLibrary::Compiler compiler;
   const std::string image = compiler.compile(
       "extern \"C\" __global__ void convert(unsigned short* out, const float* in, int count) {\n"
       "  for (int i = threadIdx.x; i < count; i += 32) {\n"
@@ -254,8 +254,8 @@ TEST_F(StandInContexts, convert_binary16_as_the_format_does) {
   ASSERT_EQ(cu().module_get_function(&convert, module, "convert"), 0);
   {
     const cuda::DeviceStream stream(driver());
-    const cuda::DeviceMemory in(driver(), numbers.size() * sizeof(float));
-    const cuda::DeviceMemory out(driver(), numbers.size() * sizeof(std::uint16_t));
+    const cuda::Device::Memory in(driver(), numbers.size() * sizeof(float));
+    const cuda::Device::Memory out(driver(), numbers.size() * sizeof(std::uint16_t));
     cuda::upload(driver(), in.address(), std::as_bytes(std::span(numbers)));
     cuda::abi::DevicePointer to = out.address();
     cuda::abi::DevicePointer from = in.address();

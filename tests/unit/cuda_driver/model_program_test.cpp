@@ -21,7 +21,9 @@ class ModelProgramOnStandIn : public StandInTest {
  protected:
   /// Executes a model that copies its input. If `elsewhere`, its launch ignores the stream that it
   /// is given, as a library does that was not told of it, so that no capture contains it.
-  std::vector<float> executed(worker::LaunchMode mode, bool elsewhere, bool launch_by_launch) {
+  std::vector<float> executed(worker::Backend::LaunchMode mode,
+                              bool elsewhere,
+                              bool launch_by_launch) {
     const cuda::DeviceStream other(driver());
     const model::TensorType type{model::DataType::kF32, {4}};
     cuda::ExecutionPlan plan;
@@ -61,20 +63,20 @@ class ModelProgramOnStandIn : public StandInTest {
 
 TEST_F(ModelProgramOnStandIn, computes_the_same_captured_and_launch_by_launch) {
   for (const bool launch_by_launch : {false, true}) {
-    EXPECT_THAT(executed(worker::LaunchMode::kCaptured, false, launch_by_launch),
+    EXPECT_THAT(executed(worker::Backend::LaunchMode::kCaptured, false, launch_by_launch),
                 ElementsAre(1.0F, 2.0F, 3.0F, 4.0F));
   }
-  EXPECT_THAT(executed(worker::LaunchMode::kEager, false, false),
+  EXPECT_THAT(executed(worker::Backend::LaunchMode::kEager, false, false),
               ElementsAre(1.0F, 2.0F, 3.0F, 4.0F));
-  EXPECT_THAT(executed(worker::LaunchMode::kEager, false, true), IsEmpty());
+  EXPECT_THAT(executed(worker::Backend::LaunchMode::kEager, false, true), IsEmpty());
   EXPECT_THAT(findings(), IsEmpty());
 }
 
 // bind() executes twice before it captures. What that left must not pass for the graph's result.
 TEST_F(ModelProgramOnStandIn, shows_that_its_graph_lacks_a_launch) {
-  EXPECT_THAT(executed(worker::LaunchMode::kCaptured, true, false),
+  EXPECT_THAT(executed(worker::Backend::LaunchMode::kCaptured, true, false),
               Each(Truly([](float value) { return std::isnan(value); })));
-  EXPECT_THAT(executed(worker::LaunchMode::kCaptured, true, true),
+  EXPECT_THAT(executed(worker::Backend::LaunchMode::kCaptured, true, true),
               ElementsAre(1.0F, 2.0F, 3.0F, 4.0F));
 }
 

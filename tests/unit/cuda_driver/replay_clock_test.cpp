@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The clocks of layers and of a model's steps, by the stand-in's scripted clock.
-#include "runners/cuda/replay_clock.hpp"
-
+#include "runners/cuda/event_clock.hpp"
 #include "tests/unit/cuda_driver/stand_in_device.hpp"
 
 namespace plumb::stand_in {
@@ -27,9 +26,9 @@ class ReplayClockOnStandIn : public StandInTest {
 
 TEST_F(ReplayClockOnStandIn, replays_a_millisecond_of_kernels_that_are_shorter_than_a_launch) {
   const cuda::DeviceStream stream(driver());
-  cuda::ReplayClock clock(driver(), stream, [&](std::size_t) { work(stream.get(), {}); });
+  cuda::EventClock clock(driver(), stream, [&](std::size_t) { work(stream.get(), {}); });
   const std::size_t slots[] = {0};
-  const worker::DeviceSample sample = clock.sample(slots);
+  const worker::Program::DeviceClock::Sample sample = clock.sample(slots);
   EXPECT_NEAR(sample.each.count(), 2e-6, 1e-9);
   EXPECT_GT(sample.at_most, sample.each);
   EXPECT_GE(sample.executions, 500U);
@@ -40,9 +39,9 @@ TEST_F(ReplayClockOnStandIn, replays_a_millisecond_of_kernels_that_are_shorter_t
 TEST_F(ReplayClockOnStandIn, replays_few_executions_of_a_long_kernel) {
   control().set_duration(Duration::kKernel, 3'000'000);
   const cuda::DeviceStream stream(driver());
-  cuda::ReplayClock clock(driver(), stream, [&](std::size_t) { work(stream.get(), {}); });
+  cuda::EventClock clock(driver(), stream, [&](std::size_t) { work(stream.get(), {}); });
   const std::size_t slots[] = {0, 1, 2};
-  const worker::DeviceSample sample = clock.sample(slots);
+  const worker::Program::DeviceClock::Sample sample = clock.sample(slots);
   EXPECT_EQ(sample.executions, 3U);
   EXPECT_NEAR(sample.each.count(), 3e-3, 1e-6);
 }
@@ -50,10 +49,10 @@ TEST_F(ReplayClockOnStandIn, replays_few_executions_of_a_long_kernel) {
 // The kernel takes 2 us and its launch 8; a sweep takes 20.
 TEST_F(ReplayClockOnStandIn, one_execution_behind_other_work_does_not_contain_its_launch) {
   const cuda::DeviceStream stream(driver());
-  const cuda::DeviceMemory memory(driver(), 64);
-  cuda::ReplayClock clock(driver(), stream, [&](std::size_t) { work(stream.get(), {}); });
+  const cuda::Device::Memory memory(driver(), 64);
+  cuda::EventClock clock(driver(), stream, [&](std::size_t) { work(stream.get(), {}); });
   EXPECT_NEAR(clock.sample_once(0, [] {}).each.count(), 10e-6, 1e-6) << "on an idle stream";
-  const worker::DeviceSample behind = clock.sample_once(
+  const worker::Program::DeviceClock::Sample behind = clock.sample_once(
       0, [&] { cuda::set_bytes(driver(), memory.address(), 0, memory.size(), stream.get()); });
   EXPECT_NEAR(behind.each.count(), 2e-6, 1e-6);
   EXPECT_EQ(behind.executions, 1U);
@@ -72,7 +71,7 @@ TEST_F(StepClockOnStandIn, times_steps_without_their_launches) {
     });
   };
   const std::vector<cuda::DeviceLaunch> launches{launches_of(1), launches_of(0), launches_of(5)};
-  cuda::StepClock clock(driver(), stream, launches);
+  cuda::EventClock::Steps clock(driver(), stream, launches);
   for (int i = 0; i < 2; ++i) {
     const std::vector<Seconds> times = clock.sample();
     ASSERT_EQ(times.size(), 3U);
@@ -88,7 +87,7 @@ TEST_F(StepClockOnStandIn, knows_nothing_of_steps_that_cannot_be_captured) {
   const cuda::DeviceStream stream(driver());
   const std::vector<cuda::DeviceLaunch> launches{
       [&](cuda::abi::Stream) { driver().check(cu().context_synchronize(), "a step that waits"); }};
-  cuda::StepClock clock(driver(), stream, launches);
+  cuda::EventClock::Steps clock(driver(), stream, launches);
   EXPECT_THAT(clock.sample(), IsEmpty());
   EXPECT_THAT(clock.refusal(), HasSubstr("a step that waits"));
 }

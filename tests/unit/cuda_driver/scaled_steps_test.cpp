@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -14,16 +15,32 @@
 #include "tests/unit/cuda_driver/stand_in_backend.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
 
+namespace plumb::rewrite {
+
+void PrintTo(TrainingStep::Optimizer::Kind kind, std::ostream* out) {
+  *out << to_text(kind);
+}
+
+}  // namespace plumb::rewrite
+
+namespace plumb::worker {
+
+void PrintTo(Backend::LaunchMode mode, std::ostream* out) {
+  *out << to_text(mode);
+}
+
+}  // namespace plumb::worker
+
 namespace plumb::stand_in {
 namespace {
 
-using rewrite::Optimizer;
 using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 /// Optimiser, how the device gets the step, and whether updates are fused.
-using ScaledCase = std::tuple<Optimizer::Kind, worker::LaunchMode, bool>;
+using ScaledCase =
+    std::tuple<rewrite::TrainingStep::Optimizer::Kind, worker::Backend::LaunchMode, bool>;
 
 /// Steps of one product with a bias, whose loss is scaled. Results are 24 and targets 0, so the
 /// gradient of each weight is 4 · 8 · 6 = 192, and 2^120 the largest scale with which it is finite.
@@ -33,7 +50,7 @@ class ScaledStep {
     const auto& [kind, launches, fusion] = scaled;
     rewrite::GraphSketch sketch;
     const model::ValueId x = sketch.input({4, 3});
-    rewrite::StepChoice choice;
+    rewrite::TrainingStep::Choice choice;
     choice.optimizer = {.kind = kind, .rate = 0.001};
     choice.loss = rewrite::Loss::kMeanSquaredError;
     choice.loss_scaling = true;
@@ -99,7 +116,7 @@ class ScaledStep {
 
   StandInBackend backend_;
   rewrite::TrainingStep step_;
-  worker::PreparedModel prepared_;
+  worker::Backend::PreparedModel prepared_;
   std::vector<model::Tensor> outputs_;
 };
 
@@ -123,7 +140,7 @@ TEST_P(ScaledSteps, leave_out_updates_until_the_gradients_are_finite) {
       EXPECT_THAT(step.matrix(), Each(1.0)) << "overflow " << left_out;
       EXPECT_THAT(step.others(), Each(0.0)) << "overflow " << left_out;
     }
-    const bool descends = std::get<0>(GetParam()) == Optimizer::Kind::kSgd;
+    const bool descends = std::get<0>(GetParam()) == rewrite::TrainingStep::Optimizer::Kind::kSgd;
     const double moved = descends ? 1.0 - 0.192 : 1.0 - 0.001;  // others move by their rate first
     step.next();
     EXPECT_EQ(step.loss_scale(), 0x1p120);
@@ -143,16 +160,17 @@ std::string name_of_scaled(const ::testing::TestParamInfo<ScaledCase>& info) {
          (fusion ? "_fused" : "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Rules,
-                         ScaledSteps,
-                         ::testing::Combine(::testing::Values(Optimizer::Kind::kSgd,
-                                                              Optimizer::Kind::kAdamw,
-                                                              Optimizer::Kind::kLamb),
-                                            ::testing::Values(worker::LaunchMode::kEager,
-                                                              worker::LaunchMode::kCaptured,
-                                                              worker::LaunchMode::kStreams),
-                                            ::testing::Bool()),
-                         name_of_scaled);
+INSTANTIATE_TEST_SUITE_P(
+    Rules,
+    ScaledSteps,
+    ::testing::Combine(::testing::Values(rewrite::TrainingStep::Optimizer::Kind::kSgd,
+                                         rewrite::TrainingStep::Optimizer::Kind::kAdamw,
+                                         rewrite::TrainingStep::Optimizer::Kind::kLamb),
+                       ::testing::Values(worker::Backend::LaunchMode::kEager,
+                                         worker::Backend::LaunchMode::kCaptured,
+                                         worker::Backend::LaunchMode::kStreams),
+                       ::testing::Bool()),
+    name_of_scaled);
 
 }  // namespace
 }  // namespace plumb::stand_in

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "runners/cuda/driver/device.hpp"
-#include "runners/cuda/driver/device_memory.hpp"
 #include "runners/cuda/driver/device_stream.hpp"
 #include "tests/support/cuda_driver/control.hpp"
 
@@ -37,7 +36,7 @@ class StandInTest : public ::testing::Test {
 
   cuda::Driver driver_;
   cuda::Device device_{driver_};
-  std::optional<cuda::DeviceContext> context_;
+  std::optional<cuda::Device::Context> context_;
 };
 
 }  // namespace plumb::stand_in

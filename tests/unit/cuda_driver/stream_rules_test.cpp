@@ -15,10 +15,10 @@ using ::testing::IsEmpty;
 
 class StandInStreams : public StandInTest {};
 
-std::vector<Range> writes(const cuda::DeviceMemory& memory) {
+std::vector<Range> writes(const cuda::Device::Memory& memory) {
   return {{cuda::abi::address_of(memory.address()), memory.size(), true}};
 }
-std::vector<Range> reads(const cuda::DeviceMemory& memory) {
+std::vector<Range> reads(const cuda::Device::Memory& memory) {
   return {{cuda::abi::address_of(memory.address()), memory.size(), false}};
 }
 
@@ -53,7 +53,7 @@ TEST_F(StandInStreams, does_not_wait_before_a_call_returns) {
 }
 
 TEST_F(StandInStreams, finds_works_of_two_streams_that_nothing_orders) {
-  const cuda::DeviceMemory memory(driver(), 256);
+  const cuda::Device::Memory memory(driver(), 256);
   const cuda::DeviceStream first(driver());
   const cuda::DeviceStream second(driver());
   ASSERT_EQ(work(first.get(), writes(memory)), 0);
@@ -64,7 +64,7 @@ TEST_F(StandInStreams, finds_works_of_two_streams_that_nothing_orders) {
 }
 
 TEST_F(StandInStreams, lets_two_streams_read_the_same_memory) {
-  const cuda::DeviceMemory memory(driver(), 256);
+  const cuda::Device::Memory memory(driver(), 256);
   const cuda::DeviceStream first(driver());
   const cuda::DeviceStream second(driver());
   ASSERT_EQ(work(first.get(), reads(memory)), 0);
@@ -75,10 +75,10 @@ TEST_F(StandInStreams, lets_two_streams_read_the_same_memory) {
 }
 
 TEST_F(StandInStreams, orders_two_streams_by_an_event) {
-  const cuda::DeviceMemory memory(driver(), 256);
+  const cuda::Device::Memory memory(driver(), 256);
   const cuda::DeviceStream first(driver());
   const cuda::DeviceStream second(driver());
-  const cuda::DeviceEvent event(driver(), false);
+  const cuda::DeviceStream::Event event(driver(), false);
   ASSERT_EQ(work(first.get(), writes(memory)), 0);
   event.record(first.get());
   second.wait_for(event);
@@ -89,10 +89,10 @@ TEST_F(StandInStreams, orders_two_streams_by_an_event) {
 
 // cuStreamWaitEvent(): calls "are not affected by later calls to cuEventRecord()".
 TEST_F(StandInStreams, waits_for_what_an_event_had_captured_at_the_call) {
-  const cuda::DeviceMemory memory(driver(), 256);
+  const cuda::Device::Memory memory(driver(), 256);
   const cuda::DeviceStream first(driver());
   const cuda::DeviceStream second(driver());
-  const cuda::DeviceEvent event(driver(), false);
+  const cuda::DeviceStream::Event event(driver(), false);
   event.record(first.get());
   ASSERT_EQ(work(first.get(), writes(memory)), 0);
   second.wait_for(event);
@@ -103,7 +103,7 @@ TEST_F(StandInStreams, waits_for_what_an_event_had_captured_at_the_call) {
 }
 
 TEST_F(StandInStreams, orders_two_streams_by_a_host_that_waits) {
-  const cuda::DeviceMemory memory(driver(), 256);
+  const cuda::Device::Memory memory(driver(), 256);
   const cuda::DeviceStream first(driver());
   const cuda::DeviceStream second(driver());
   ASSERT_EQ(work(first.get(), writes(memory)), 0);
@@ -114,7 +114,7 @@ TEST_F(StandInStreams, orders_two_streams_by_a_host_that_waits) {
 }
 
 TEST_F(StandInStreams, finds_a_kernel_that_does_not_wait_for_a_pageable_upload) {
-  const cuda::DeviceMemory memory(driver(), 4);
+  const cuda::Device::Memory memory(driver(), 4);
   const cuda::DeviceStream stream(driver());
   const int value = 7;
   ASSERT_EQ(cu().memcpy_to_device(memory.address(), &value, sizeof value), 0);
@@ -125,7 +125,7 @@ TEST_F(StandInStreams, finds_a_kernel_that_does_not_wait_for_a_pageable_upload) 
 }
 
 TEST_F(StandInStreams, reads_a_pageable_source_before_the_call_returns) {
-  const cuda::DeviceMemory memory(driver(), 4);
+  const cuda::Device::Memory memory(driver(), 4);
   int value = 7;
   ASSERT_EQ(cu().memcpy_to_device(memory.address(), &value, sizeof value), 0);
   value = 8;
@@ -136,7 +136,7 @@ TEST_F(StandInStreams, reads_a_pageable_source_before_the_call_returns) {
 
 // "Stream synchronization behavior": the legacy stream waits for blocking streams, and they for it.
 TEST_F(StandInStreams, orders_blocking_streams_by_the_legacy_stream) {
-  const cuda::DeviceMemory memory(driver(), 4);
+  const cuda::Device::Memory memory(driver(), 4);
   void* stream = nullptr;
   ASSERT_EQ(cu().stream_create(&stream, 0), 0);
   const int value = 7;
@@ -149,7 +149,7 @@ TEST_F(StandInStreams, orders_blocking_streams_by_the_legacy_stream) {
 }
 
 TEST_F(StandInStreams, keeps_the_host_from_page_locked_memory_while_a_copy_uses_it) {
-  const cuda::DeviceMemory memory(driver(), 4096);
+  const cuda::Device::Memory memory(driver(), 4096);
   const cuda::DeviceStream stream(driver());
   void* host = nullptr;
   ASSERT_EQ(cu().mem_alloc_host(&host, 4096), 0);
@@ -163,7 +163,7 @@ TEST_F(StandInStreams, keeps_the_host_from_page_locked_memory_while_a_copy_uses_
 }
 
 TEST_F(StandInStreams, finds_page_locked_memory_that_is_freed_under_a_copy) {
-  const cuda::DeviceMemory memory(driver(), 4096);
+  const cuda::Device::Memory memory(driver(), 4096);
   const cuda::DeviceStream stream(driver());
   void* host = nullptr;
   ASSERT_EQ(cu().mem_alloc_host(&host, 4096), 0);
@@ -174,8 +174,8 @@ TEST_F(StandInStreams, finds_page_locked_memory_that_is_freed_under_a_copy) {
 
 TEST_F(StandInStreams, times_events_by_its_script) {
   const cuda::DeviceStream stream(driver());
-  const cuda::DeviceEvent begin(driver(), true);
-  const cuda::DeviceEvent end(driver(), true);
+  const cuda::DeviceStream::Event begin(driver(), true);
+  const cuda::DeviceStream::Event end(driver(), true);
   control().set_duration(Duration::kKernel, 250'000);
   control().set_duration(Duration::kEvent, 500);
   begin.record(stream.get());
@@ -190,8 +190,8 @@ TEST_F(StandInStreams, times_events_by_its_script) {
 // cuEventElapsedTime(): CUDA_ERROR_INVALID_HANDLE and CUDA_ERROR_NOT_READY.
 TEST_F(StandInStreams, refuses_the_time_of_events_that_have_none) {
   const cuda::DeviceStream stream(driver());
-  const cuda::DeviceEvent timed(driver(), true);
-  const cuda::DeviceEvent untimed(driver(), false);
+  const cuda::DeviceStream::Event timed(driver(), true);
+  const cuda::DeviceStream::Event untimed(driver(), false);
   float milliseconds = 0.0F;
   EXPECT_EQ(cu().event_elapsed_time(&milliseconds, timed.get(), timed.get()), 400);
   timed.record(stream.get());

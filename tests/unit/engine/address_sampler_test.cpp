@@ -23,7 +23,7 @@
 
 namespace plumb::results {
 
-void PrintTo(SamplingClock clock, std::ostream* out) {
+void PrintTo(results::SampledProfile::Clock clock, std::ostream* out) {
   *out << to_text(clock);
 }
 
@@ -32,7 +32,6 @@ void PrintTo(SamplingClock clock, std::ostream* out) {
 namespace plumb::engine {
 namespace {
 
-using results::SamplingClock;
 using testing::HasSubstr;
 
 /// Computes while a condition is true.
@@ -65,14 +64,14 @@ void spin_until(std::chrono::steady_clock::time_point begin, Seconds after) {
   spin_while([=] { return std::chrono::steady_clock::now() - begin < after; });
 }
 
-std::vector<results::AddressSample> taken(AddressSampler& sampler) {
+std::vector<results::SampledProfile::Sample> taken(AddressSampler& sampler) {
   results::SampledProfile profile;
   sampler.take(7, profile);
   return profile.samples;
 }
 
-SamplerOptions with(SamplingClock clock) {
-  SamplerOptions options;
+SampleSource::Options with(results::SampledProfile::Clock clock) {
+  SampleSource::Options options;
   options.clocks = {clock};
   return options;
 }
@@ -104,11 +103,11 @@ class WaitingThread {
 };
 
 /// Test with a clock, skipped where the machine has none.
-class AddressSamplerClock : public testing::TestWithParam<SamplingClock> {
+class AddressSamplerClock : public testing::TestWithParam<results::SampledProfile::Clock> {
  protected:
   void SetUp() override { open(with(GetParam())); }
 
-  void open(const SamplerOptions& options) {
+  void open(const SampleSource::Options& options) {
     try {
       sampler.emplace(options, step);
     } catch (const Error& error) {
@@ -117,7 +116,7 @@ class AddressSamplerClock : public testing::TestWithParam<SamplingClock> {
   }
 
   /// Opens a sampler of two threads, or skips the test and ends the other one.
-  bool opens_beside(WaitingThread& other, const SamplerOptions& options) {
+  bool opens_beside(WaitingThread& other, const SampleSource::Options& options) {
     open(options);
     if (IsSkipped()) {
       other.release();
@@ -139,11 +138,11 @@ TEST_P(AddressSamplerClock, samples_lie_in_code_and_have_the_current_step) {
   step.begin(5);
   spin(Seconds(0.15));
   sampler->stop();
-  const std::vector<results::AddressSample> samples = taken(*sampler);
-  const std::vector<results::CodeMapping> mappings = read_mapped_code();
+  const std::vector<results::SampledProfile::Sample> samples = taken(*sampler);
+  const std::vector<results::SampledProfile::Mapping> mappings = read_mapped_code();
   std::vector<std::size_t> steps(8);
   std::size_t in_code = 0;
-  for (const results::AddressSample& sample : samples) {
+  for (const results::SampledProfile::Sample& sample : samples) {
     if (sample.thread != 0) {
       continue;
     }
@@ -186,7 +185,7 @@ TEST_P(AddressSamplerClock, a_thread_that_waits_has_hardly_a_sample) {
   waiting.join();
   std::size_t of_waiting = 0;
   std::size_t of_this = 0;
-  for (const results::AddressSample& sample : taken(*sampler)) {
+  for (const results::SampledProfile::Sample& sample : taken(*sampler)) {
     ++(sample.thread == 0 ? of_this : of_waiting);
   }
   EXPECT_GT(of_this, 5U);
@@ -203,7 +202,7 @@ TEST_P(AddressSamplerClock, other_threads_are_sampled_while_they_run) {
   running.release();
   running.join();
   sampler->stop();
-  const std::vector<results::AddressSample> samples = taken(*sampler);
+  const std::vector<results::SampledProfile::Sample> samples = taken(*sampler);
   EXPECT_GT(
       std::count_if(
           samples.begin(), samples.end(), [](const auto& sample) { return sample.thread == 1; }),
@@ -228,7 +227,7 @@ TEST_P(AddressSamplerClock, does_not_lock_onto_a_program_with_the_period_of_the_
     sampler->stop();
     std::size_t of_first = 0;
     std::size_t all = 0;
-    for (const results::AddressSample& sample : taken(*sampler)) {
+    for (const results::SampledProfile::Sample& sample : taken(*sampler)) {
       of_first += sample.thread == 0 && sample.step == 0 ? 1 : 0;
       all += sample.thread == 0 ? 1 : 0;
     }
@@ -275,7 +274,7 @@ TEST_P(AddressSamplerClock, leaves_what_code_keeps_below_the_stack_of_each_threa
   sampler.reset();
   bool kept_by_other = false;
   WaitingThread other([&] { kept_by_other = compute_below_the_stack(kLinks); });
-  SamplerOptions options = with(GetParam());
+  SampleSource::Options options = with(GetParam());
   options.rate = 10'000.0;
   if (!opens_beside(other, options)) {
     return;
@@ -286,7 +285,7 @@ TEST_P(AddressSamplerClock, leaves_what_code_keeps_below_the_stack_of_each_threa
   other.join();
   sampler->stop();
   std::vector<std::size_t> samples(2);
-  for (const results::AddressSample& sample : taken(*sampler)) {
+  for (const results::SampledProfile::Sample& sample : taken(*sampler)) {
     ++samples.at(sample.thread);
   }
   EXPECT_TRUE(kept);
@@ -298,7 +297,7 @@ TEST_P(AddressSamplerClock, leaves_what_code_keeps_below_the_stack_of_each_threa
 #endif
 
 /// Names a test by its clock, without what names of tests may not have.
-std::string test_name(const testing::TestParamInfo<SamplingClock>& clock) {
+std::string test_name(const testing::TestParamInfo<results::SampledProfile::Clock>& clock) {
   std::string name(results::to_text(clock.param));
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
@@ -306,10 +305,10 @@ std::string test_name(const testing::TestParamInfo<SamplingClock>& clock) {
 
 INSTANTIATE_TEST_SUITE_P(Clocks,
                          AddressSamplerClock,
-                         testing::Values(SamplingClock::kCycles,
-                                         SamplingClock::kThread,
-                                         SamplingClock::kCpuClock,
-                                         SamplingClock::kTimer),
+                         testing::Values(results::SampledProfile::Clock::kCycles,
+                                         results::SampledProfile::Clock::kThread,
+                                         results::SampledProfile::Clock::kCpuClock,
+                                         results::SampledProfile::Clock::kTimer),
                          test_name);
 
 /// Calls itself with frame pointers, and computes once its stack is deep.
@@ -325,7 +324,7 @@ spin_deep(int depth, std::uint64_t links) {
 
 TEST(AddressSampler, chains_of_calls_are_bounded_and_each_is_kept_once) {
   worker::StepMark step;
-  SamplerOptions options = with(SamplingClock::kCpuClock);
+  SampleSource::Options options = with(results::SampledProfile::Clock::kCpuClock);
   options.depth = 8;
   std::optional<AddressSampler> sampler;
   try {
@@ -345,7 +344,7 @@ TEST(AddressSampler, chains_of_calls_are_bounded_and_each_is_kept_once) {
     deepest = std::max(deepest, chain.size());
   }
   EXPECT_EQ(deepest, 8U);
-  for (const results::AddressSample& sample : profile.samples) {
+  for (const results::SampledProfile::Sample& sample : profile.samples) {
     EXPECT_TRUE(sample.chain == results::kNoChain || sample.chain < profile.chains.size());
   }
   std::vector<results::CallChain> sorted = profile.chains;
@@ -355,7 +354,7 @@ TEST(AddressSampler, chains_of_calls_are_bounded_and_each_is_kept_once) {
 
 TEST(ThreadSampler, is_chosen_if_a_processor_is_left_beside_the_threads_and_has_no_calls) {
   worker::StepMark step;
-  SamplerOptions options = with(SamplingClock::kThread);
+  SampleSource::Options options = with(results::SampledProfile::Clock::kThread);
   options.depth = 8;
   EXPECT_THROW(AddressSampler(options, step), Error);
   std::vector<std::unique_ptr<WaitingThread>> others;
@@ -364,9 +363,10 @@ TEST(ThreadSampler, is_chosen_if_a_processor_is_left_beside_the_threads_and_has_
   }
   {
     options = {};
-    options.clocks = {SamplingClock::kThread, SamplingClock::kTimer};
+    options.clocks = {results::SampledProfile::Clock::kThread,
+                      results::SampledProfile::Clock::kTimer};
     const AddressSampler sampler(options, step);
-    EXPECT_EQ(sampler.clock(), SamplingClock::kTimer);
+    EXPECT_EQ(sampler.clock(), results::SampledProfile::Clock::kTimer);
     EXPECT_THAT(sampler.refused(), HasSubstr("no processor is left beside"));
   }
   for (const std::unique_ptr<WaitingThread>& other : others) {
@@ -388,7 +388,7 @@ TEST(TimerSampler, a_thread_keeps_its_own_stack_for_signals) {
                          ::sigaltstack(&stack, nullptr);
                        });
   worker::StepMark step;
-  const AddressSampler sampler(with(SamplingClock::kTimer), step);
+  const AddressSampler sampler(with(results::SampledProfile::Clock::kTimer), step);
   thread.release();
   thread.join();
   EXPECT_EQ(found.ss_sp, own.data());
@@ -402,14 +402,14 @@ TEST(TimerSampler, a_thread_that_blocks_the_signal_has_no_samples) {
                            ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
                          });
   worker::StepMark step;
-  AddressSampler sampler(with(SamplingClock::kTimer), step);
+  AddressSampler sampler(with(results::SampledProfile::Clock::kTimer), step);
   EXPECT_EQ(sampler.threads(), 2U);
   sampler.start();
   blocking.release();
   spin(Seconds(0.1));
   blocking.join();
   sampler.stop();
-  const std::vector<results::AddressSample> samples = taken(sampler);
+  const std::vector<results::SampledProfile::Sample> samples = taken(sampler);
   EXPECT_FALSE(samples.empty());
   EXPECT_TRUE(std::all_of(
       samples.begin(), samples.end(), [](const auto& sample) { return sample.thread == 0; }));
@@ -442,22 +442,23 @@ TEST(StepMark, keeps_the_times_of_steps_until_there_are_too_many) {
 
 TEST(AddressSampler, takes_the_next_clock_and_says_why) {
   worker::StepMark step;
-  const auto open = [&](std::vector<SamplingClock> clocks) {
-    SamplerOptions options;
+  const auto open = [&](std::vector<results::SampledProfile::Clock> clocks) {
+    SampleSource::Options options;
     options.clocks = std::move(clocks);
     const AddressSampler sampler(options, step);
     return std::pair(sampler.clock(), sampler.refused());
   };
-  const auto [clock, refused] = open(SamplerOptions().clocks);
-  if (clock != SamplingClock::kCycles) {
+  const auto [clock, refused] = open(SampleSource::Options().clocks);
+  if (clock != results::SampledProfile::Clock::kCycles) {
     EXPECT_THAT(refused, HasSubstr("cycles: "));
   }
-  EXPECT_EQ(open({SamplingClock::kTimer}), std::pair(SamplingClock::kTimer, std::string()));
+  EXPECT_EQ(open({results::SampledProfile::Clock::kTimer}),
+            std::pair(results::SampledProfile::Clock::kTimer, std::string()));
 }
 
 TEST(AddressSampler, a_clock_that_is_refused_is_an_error_with_the_reason) {
   worker::StepMark step;
-  SamplerOptions options;
+  SampleSource::Options options;
   options.clocks = {};
   try {
     const AddressSampler sampler(options, step);

@@ -48,11 +48,11 @@ model::LayerKey key_of(bool with_weights = false) {
 class Service : public ::testing::Test {
  protected:
   std::vector<results::Measurement> measure(ScriptedBackend& backend,
-                                            const worker::MeasureRequest& request) {
-    BackendServiceOptions options;
+                                            const worker::WorkerService::MeasureRequest& request) {
+    BackendService::Options options;
     options.last_level_cache = Bytes{1 << 16};
     options.clock = backend.script.clock();
-    options.disturbance = [] { return measure::DisturbanceReading{}; };
+    options.disturbance = [] { return measure::Disturbance::Reading{}; };
     BackendService service(backend, options);
     std::vector<results::Measurement> rows;
     service.measure(
@@ -62,8 +62,8 @@ class Service : public ::testing::Test {
     return rows;
   }
   std::size_t turns_ = 0;
-  static worker::MeasureRequest request(bool with_weights = false) {
-    worker::MeasureRequest result;
+  static worker::WorkerService::MeasureRequest request(bool with_weights = false) {
+    worker::WorkerService::MeasureRequest result;
     result.key = key_of(with_weights);
     return result;
   }
@@ -84,7 +84,7 @@ TEST_F(Service, times_a_hot_block_in_six_turns_if_it_is_asked_to) {
   variant.variant.text = "impl=scripted";
   variant.hot = Seconds(0.001);
   ScriptedBackend backend({variant});
-  worker::MeasureRequest asked = request();
+  worker::WorkerService::MeasureRequest asked = request();
   asked.variants = {"impl=scripted"};
   asked.sampling = {.warm_up_at_most = Seconds(0.02), .budget = Seconds(0.005)};
   asked.in_turns = true;
@@ -107,7 +107,7 @@ TEST_F(Service, keeps_one_program_at_a_time_of_a_layer_beyond_the_memory) {
   }
   for (const double margin : {0.1, 1.0}) {
     ScriptedBackend backend(variants);
-    worker::MeasureRequest asked = request(true);
+    worker::WorkerService::MeasureRequest asked = request(true);
     asked.caches = {results::CacheMode::kNone, results::CacheMode::kWeights};
     asked.race_margin = margin;
     EXPECT_FALSE(variants_of(measure(backend, asked), results::Purpose::kFull).empty());
@@ -126,7 +126,7 @@ TEST_F(Service, rows_have_what_the_backend_says_and_sees_and_races_only_what_is_
   a.observed.attributes = {{"tensor_cores", "yes"}};
   a.observed.readings = {{"energy_joules", {0.5, 0.4, 0.6, 3}}};
   ScriptedBackend backend({a, variant("b", 1.01e-3)});
-  worker::MeasureRequest asked = request(true);
+  worker::WorkerService::MeasureRequest asked = request(true);
   asked.caches = {results::CacheMode::kNone, results::CacheMode::kWeights};
   std::size_t full = 0;
   for (const results::Measurement& row : measure(backend, asked)) {
@@ -152,7 +152,7 @@ TEST_F(Service, a_confirmation_observes_what_takes_no_executions) {
   a.observed.attributes = {{"tensor_cores", "yes"}};
   a.observed.readings = {{"energy_joules", {0.5, 0.4, 0.6, 3}}};
   ScriptedBackend backend({a});
-  worker::MeasureRequest asked = request(false);
+  worker::WorkerService::MeasureRequest asked = request(false);
   asked.purpose = results::Purpose::kConfirm;
   const std::vector<results::Measurement> rows = measure(backend, asked);
   ASSERT_EQ(rows.size(), 1U);
@@ -239,7 +239,7 @@ TEST_F(Service, a_margin_of_one_measures_everybody_in_full) {
                            variant("c", 1e-3),
                            variant("d", 1e-3),
                            variant("e", 9e-3)});
-  worker::MeasureRequest keep_all = request();
+  worker::WorkerService::MeasureRequest keep_all = request();
   keep_all.race_margin = 1.0;
   EXPECT_THAT(variants_of(measure(backend, keep_all), results::Purpose::kFull), SizeIs(5));
   EXPECT_THAT(variants_of(measure(backend, request()), results::Purpose::kFull), SizeIs(2));
@@ -255,7 +255,7 @@ TEST_F(Service, a_single_variant_needs_no_race) {
 
 TEST_F(Service, variants_asked_for_are_measured_in_full_with_the_purpose_asked_for) {
   ScriptedBackend backend({variant("a", 1e-3), variant("b", 9e-3), variant("c", 1e-3)});
-  worker::MeasureRequest confirm = request();
+  worker::WorkerService::MeasureRequest confirm = request();
   confirm.variants = {"b", "nothing"};
   confirm.purpose = results::Purpose::kConfirm;
   const auto rows = measure(backend, confirm);
@@ -284,7 +284,7 @@ TEST_F(Service, without_verification_nothing_is_compared) {
   ScriptedVariant wrong = variant("wrong", 1e-3);
   wrong.wrong = true;
   ScriptedBackend backend({wrong});
-  worker::MeasureRequest trusting = request();
+  worker::WorkerService::MeasureRequest trusting = request();
   trusting.verify = false;
   const auto rows = measure(backend, trusting);
   ASSERT_THAT(rows, SizeIs(1));
@@ -338,7 +338,7 @@ TEST_F(Service, every_cache_mode_gets_a_row_when_nothing_can_be_measured) {
   ScriptedVariant refused = variant("jit", 1e-3);
   refused.prepare = {results::Outcome::Kind::kUnsupported, "isa"};
   ScriptedBackend backend({refused});
-  worker::MeasureRequest both = request(true);
+  worker::WorkerService::MeasureRequest both = request(true);
   both.caches = {results::CacheMode::kNone, results::CacheMode::kWeights};
   const auto rows = measure(backend, both);
   ASSERT_THAT(rows, SizeIs(2));
@@ -351,7 +351,7 @@ TEST_F(Service, keys_that_say_nothing_are_rows) {
   ScriptedBackend backend({variant("a", 1e-3)});
   for (const std::string text :
        {"", "v1:", "v9:conv;in=-;out=-", "nonsense\n\x01", "v1:eltwise;in=f32[-1];out="}) {
-    worker::MeasureRequest bad;
+    worker::WorkerService::MeasureRequest bad;
     bad.key = {text};
     const auto rows = measure(backend, bad);
     ASSERT_THAT(rows, SizeIs(1)) << text;
@@ -374,7 +374,7 @@ TEST_F(Service, cold_weights_rotate_beside_shared_activations) {
   cold.cold_extra = Seconds(5e-5);
   cold.weight_bytes = Bytes{4096};
   ScriptedBackend backend({cold});
-  worker::MeasureRequest both = request(true);
+  worker::WorkerService::MeasureRequest both = request(true);
   both.caches = {results::CacheMode::kNone, results::CacheMode::kWeights};
   const auto rows = measure(backend, both);
   ASSERT_THAT(rows, SizeIs(2));
@@ -390,7 +390,7 @@ TEST_F(Service, all_cold_slots_share_nothing) {
   ScriptedVariant cold = variant("a", 1e-4);
   cold.weight_bytes = Bytes{4096};
   ScriptedBackend backend({cold});
-  worker::MeasureRequest all = request(true);
+  worker::WorkerService::MeasureRequest all = request(true);
   all.caches = {results::CacheMode::kAll};
   const auto rows = measure(backend, all);
   ASSERT_THAT(rows, SizeIs(1));
@@ -400,7 +400,7 @@ TEST_F(Service, all_cold_slots_share_nothing) {
 
 TEST_F(Service, a_layer_without_weights_has_its_activations_handed_on_before_each_sample) {
   ScriptedBackend backend({variant("a", 1e-3)});
-  worker::MeasureRequest both = request();
+  worker::WorkerService::MeasureRequest both = request();
   both.caches = {
       results::CacheMode::kWeights, results::CacheMode::kNone, results::CacheMode::kNone};
   const auto rows = measure(backend, both);
@@ -414,7 +414,7 @@ TEST_F(Service, a_layer_without_weights_has_its_activations_handed_on_before_eac
 
 TEST_F(Service, describes_how_it_measures) {
   ScriptedBackend backend({variant("a", 1e-3)});
-  BackendServiceOptions options;
+  BackendService::Options options;
   options.last_level_cache = Bytes{65536};
   BackendService service(backend, options);
   const results::Environment environment = service.describe();
@@ -425,7 +425,7 @@ TEST_F(Service, describes_how_it_measures) {
 
 TEST_F(Service, has_no_samples_of_a_mode_that_was_not_sampled) {
   ScriptedBackend backend({variant("a", 1e-3)});
-  BackendServiceOptions options;
+  BackendService::Options options;
   options.last_level_cache = Bytes{65536};
   BackendService service(backend, options);
   try {

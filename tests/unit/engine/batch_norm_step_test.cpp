@@ -17,7 +17,7 @@
 
 #include "harness/rewrite/fused_graph.hpp"
 #include "harness/rewrite/gradient/folded_norms.hpp"
-#include "harness/rewrite/gradient/frozen_values.hpp"
+#include "harness/rewrite/gradient/training_graph.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
 #include "harness/rewrite/rewrite.hpp"
 #include "runners/engine/exec/requested_model.hpp"
@@ -74,7 +74,7 @@ TEST(FoldedNorms, change_neither_the_loss_nor_a_gradient) {
   const std::vector<std::vector<double>> before = compute_graph(made.graph, numbers);
   const auto folded = rewrite::folded_norms(made.graph);
   ASSERT_TRUE(folded);
-  EXPECT_EQ(folded->folded, 2U);
+  EXPECT_EQ(folded->changes, 2U);
   const std::vector<std::vector<double>> after = compute_graph(folded->graph, numbers);
   ASSERT_EQ(after.size(), 1 + made.gradients.size());
   expect_equal_outputs(after, before);

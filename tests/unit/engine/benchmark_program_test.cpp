@@ -40,7 +40,7 @@ std::string refused_keys(const std::vector<std::string>& texts) {
 TEST(BenchmarkProgram, takes_keys_libraries_and_threads_in_any_order) {
   const std::vector<std::string> arguments{
       "--threads=2", "--layers", kRelu, "keys.txt", "--library", "/a.so", "--library=/b.so"};
-  const BenchmarkArguments parsed = parse_benchmark_arguments(arguments);
+  const LayerBenchmarks::Arguments parsed = parse_benchmark_arguments(arguments);
   EXPECT_THAT(parsed.layers, ElementsAre(kRelu, "keys.txt"));
   EXPECT_EQ(parsed.setup.threads, 2);
   EXPECT_THAT(parsed.setup.libraries, ElementsAre("/a.so", "/b.so"));

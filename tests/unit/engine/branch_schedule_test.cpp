@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "runners/engine/exec/step_order.hpp"
+#include "runners/engine/exec/schedule.hpp"
 #include "runners/engine/random_stream.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
 
@@ -56,7 +56,7 @@ TEST(BranchSchedule, keeps_every_need_whatever_the_graph) {
     std::sort(all.begin(), all.end());
     ASSERT_EQ(all.size(), needs.size());
     ASSERT_EQ(std::unique(all.begin(), all.end()), all.end());
-    const StepOrder order(schedule.needs());
+    const MemoryPlan::Order order(schedule.needs());
     for (std::size_t step = 0; step < needs.size(); ++step) {
       for (const std::size_t need : needs[step]) {
         ASSERT_TRUE(order.before(need, step)) << "seed " << seed;
@@ -71,8 +71,8 @@ TEST(BranchSchedule, results_share_bytes_only_if_one_is_always_done_with) {
     const StepNeeds needs = random_needs(random, 60);
     const BranchSchedule schedule =
         schedule_branches(needs, std::vector<double>(needs.size(), 1.0), 2);
-    const StepOrder order(schedule.needs());
-    std::vector<SharedPiece> pieces;  // each step's result, read by those that need it
+    const MemoryPlan::Order order(schedule.needs());
+    std::vector<MemoryPlan::Piece> pieces;  // each step's result, read by those that need it
     for (std::size_t step = 0; step < needs.size(); ++step) {
       pieces.push_back({64 * (1 + random.below(2000 + step, 50)), {step}});
       for (const std::size_t need : needs[step]) {

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "harness/worker/protocol/device_clock.hpp"
+#include "harness/worker/protocol/backend.hpp"
 #include "runners/engine/service/backend_service.hpp"
 #include "runners/engine/service/processor_peak.hpp"
 #include "tests/unit/engine/scripted_backend.hpp"
@@ -18,7 +18,7 @@ ScriptedVariant variant(const std::string& name, double seconds, bool reference 
   return result;
 }
 
-constexpr auto kStrict = model::MathClass::kStrict;
+constexpr auto kStrict = model::LayerSpec::MathClass::kStrict;
 constexpr std::int64_t kExtents[] = {1024, 2048};
 
 TEST(Calibration, peak_is_the_fastest_product_of_any_variant) {
@@ -32,17 +32,16 @@ TEST(Calibration, peak_is_the_fastest_product_of_any_variant) {
 }
 
 /// A device that speeds up between the two runs of a sample: their difference is too short.
-class SpeedingProgram final : public worker::Program, public worker::DeviceClock {
+class SpeedingProgram final : public worker::Program, public worker::Program::DeviceClock {
  public:
-  [[nodiscard]] worker::DeviceSample sample(std::span<const std::size_t>) override {
+  [[nodiscard]] worker::Program::DeviceClock::Sample sample(std::span<const std::size_t>) override {
     return {Seconds(0.05), Seconds(0.1), 4};
   }
-  [[nodiscard]] worker::DeviceSample sample_cold(std::size_t,
-                                                 Bytes,
-                                                 std::optional<std::size_t>) override {
+  [[nodiscard]] worker::Program::DeviceClock::Sample sample_cold(
+      std::size_t, Bytes, std::optional<std::size_t>) override {
     return {Seconds(0.1), Seconds(0.1), 1};
   }
-  [[nodiscard]] worker::ProgramFacts facts() const override { return {}; }
+  [[nodiscard]] worker::Program::Facts facts() const override { return {}; }
   void bind(std::size_t, std::span<const model::Tensor>, bool) override {}
   void refresh_activations(std::size_t) override {}
   void enqueue(std::size_t) override {}
@@ -59,7 +58,8 @@ class NamingBackend final : public worker::Backend {
   [[nodiscard]] std::vector<worker::Variant> variants(const model::LayerKey& key) const override {
     return {{"tile of " + key.text, true, false}};
   }
-  [[nodiscard]] worker::Prepared prepare(const model::LayerKey& key, const std::string&) override {
+  [[nodiscard]] worker::Backend::Prepared prepare(const model::LayerKey& key,
+                                                  const std::string&) override {
     if (!too_large.empty() && key.text.find(too_large) != std::string::npos) {
       return {nullptr, {results::Outcome::Kind::kOutOfMemory, "no memory"}};
     }

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/base/error.hpp"
-#include "runners/engine/exec/computed_constants.hpp"
+#include "runners/engine/exec/model_values.hpp"
 #include "runners/engine/number_formats.hpp"
 
 namespace plumb::engine {
@@ -54,7 +54,7 @@ class ChannelFolding2 : public testing::Test {
 
   model::Graph graph_;
   std::map<model::ValueId, model::Tensor> constants_;
-  rewrite::ChannelFolding folding_;
+  rewrite::FusedGraph::Folding folding_;
 };
 
 TEST_F(ChannelFolding2, folds_batch_norm_behind_a_bias) {

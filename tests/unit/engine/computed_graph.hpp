@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "harness/model/graph/graph.hpp"
-#include "runners/engine/exec/computed_constants.hpp"
+#include "runners/engine/exec/model_values.hpp"
 #include "runners/engine/exec/reference_comparison.hpp"
 #include "runners/engine/number_formats.hpp"
 #include "tests/unit/rewrite/training_example.hpp"

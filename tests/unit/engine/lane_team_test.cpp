@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/exec/lane_team.hpp"
-
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <set>
+
+#include "runners/engine/exec/schedule.hpp"
 
 namespace plumb::engine {
 namespace {
 
 TEST(LaneTeam, does_each_piece_once_in_every_lane_and_waits_for_all) {
   std::atomic<int> begun{0};
-  LaneTeam team(3, [&](std::size_t lane) { begun += static_cast<int>(lane); });
+  BranchSchedule::Team team(3, [&](std::size_t lane) { begun += static_cast<int>(lane); });
   std::vector<int> pieces(3, 0);
   for (int piece = 1; piece <= 500; ++piece) {
     team.run([&](std::size_t lane) { ++pieces[lane]; });
@@ -23,7 +23,7 @@ TEST(LaneTeam, does_each_piece_once_in_every_lane_and_waits_for_all) {
 }
 
 TEST(LaneTeam, works_on_lanes_at_the_same_time) {
-  LaneTeam team(2, [](std::size_t) {});
+  BranchSchedule::Team team(2, [](std::size_t) {});
   std::atomic<int> arrived{0};
   team.run([&](std::size_t) {
     ++arrived;
@@ -33,7 +33,7 @@ TEST(LaneTeam, works_on_lanes_at_the_same_time) {
 }
 
 TEST(LaneTeam, wakes_up_after_a_pause) {
-  LaneTeam team(2, [](std::size_t) {});
+  BranchSchedule::Team team(2, [](std::size_t) {});
   std::atomic<int> done{0};
   team.run([&](std::size_t) { ++done; });
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -42,7 +42,7 @@ TEST(LaneTeam, wakes_up_after_a_pause) {
 }
 
 TEST(LaneTeam, of_one_is_the_caller) {
-  LaneTeam team(1, [](std::size_t) {});
+  BranchSchedule::Team team(1, [](std::size_t) {});
   std::thread::id worker;
   team.run([&](std::size_t) { worker = std::this_thread::get_id(); });
   EXPECT_EQ(worker, std::this_thread::get_id());

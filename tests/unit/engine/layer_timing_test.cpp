@@ -37,7 +37,7 @@ class Timing : public ::testing::Test {
   LayerTiming timing() {
     return LayerTiming([this] { return now_; },
                        [this] {
-                         measure::DisturbanceReading reading;
+                         measure::Disturbance::Reading reading;
                          reading.wall = now_;
                          if (++readings_ % 2 == 0 && disturbed_blocks_-- > 0) {
                            switches_ += 1000;
@@ -163,7 +163,7 @@ TEST_F(Timing, races_do_not_ask_for_the_pace) {
 }
 
 TEST(HostPace, takes_about_as_long_each_time) {
-  HostPace pace(measure::steady_clock());
+  LayerTiming::Pace pace(measure::steady_clock());
   Seconds fastest = pace.measure();
   for (int i = 0; i < 50; ++i) {
     fastest = std::min(fastest, pace.measure());

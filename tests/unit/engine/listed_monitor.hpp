@@ -13,17 +13,17 @@ namespace plumb::engine {
 /// Sees a list of blocks, one after the other; then the last of them again.
 class ListedMonitor final : public BlockMonitor {
  public:
-  explicit ListedMonitor(std::vector<MonitoredBlock> blocks) : blocks_(std::move(blocks)) {}
+  explicit ListedMonitor(std::vector<BlockMonitor::Block> blocks) : blocks_(std::move(blocks)) {}
   void begin() override { begun += 1; }
-  [[nodiscard]] MonitoredBlock end() override {
-    const MonitoredBlock block = blocks_[std::min(ended_, blocks_.size() - 1)];
+  [[nodiscard]] BlockMonitor::Block end() override {
+    const BlockMonitor::Block block = blocks_[std::min(ended_, blocks_.size() - 1)];
     ended_ += 1;
     return block;
   }
   int begun = 0;
 
  private:
-  std::vector<MonitoredBlock> blocks_;
+  std::vector<BlockMonitor::Block> blocks_;
   std::size_t ended_ = 0;
 };
 

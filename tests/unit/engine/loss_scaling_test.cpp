@@ -115,8 +115,8 @@ TEST(LossScaling, leaves_out_steps_until_the_gradients_are_finite) {
   rewrite::GraphSketch sketch;
   const auto x = sketch.input({4, 3});
   const model::Graph graph = sketch.build({sketch.gemm(x, 2)});
-  rewrite::StepChoice choice;
-  choice.optimizer = rewrite::standard_optimizer(rewrite::Optimizer::Kind::kAdam);
+  rewrite::TrainingStep::Choice choice;
+  choice.optimizer = rewrite::standard_optimizer(rewrite::TrainingStep::Optimizer::Kind::kAdam);
   choice.loss = rewrite::Loss::kMeanSquaredError;
   choice.loss_scaling = true;
   const rewrite::TrainingStep step = rewrite::training_step(graph, choice);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/reference/operators.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
+
+#include "runners/engine/reference/operators.hpp"
 
 namespace plumb::engine::reference {
 namespace {

@@ -5,7 +5,7 @@
 #include <new>
 #include <vector>
 
-#include "runners/engine/exec/own_process.hpp"
+#include "runners/engine/exec/this_process.hpp"
 
 namespace plumb::engine {
 namespace {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "runners/engine/exec/step_order.hpp"
+#include "runners/engine/exec/schedule.hpp"
 #include "runners/engine/random_stream.hpp"
 
 namespace plumb::engine {
 namespace {
 
 TEST(MemoryPlan, reuses_the_bytes_of_what_is_no_longer_needed) {
-  const std::vector<SharedPiece> chain{
+  const std::vector<MemoryPlan::Piece> chain{
       {1024, {0, 1}}, {1024, {1, 2}}, {1024, {2, 3}}, {1024, {3, 4}}};
   const MemoryPlan plan = plan_memory(chain);
   EXPECT_EQ(plan.bytes, 2048U);
@@ -17,7 +17,7 @@ TEST(MemoryPlan, reuses_the_bytes_of_what_is_no_longer_needed) {
 
 TEST(MemoryPlan, puts_a_small_piece_into_a_gap) {
   // The first two enclose a gap once the middle one is dead.
-  const std::vector<SharedPiece> pieces{
+  const std::vector<MemoryPlan::Piece> pieces{
       {300, {0, 9}}, {200, {0, 2}}, {100, {0, 4, 9}}, {128, {5, 9}}};
   const MemoryPlan plan = plan_memory(pieces);
   EXPECT_EQ(plan.bytes, 320U + 256U + 128U);
@@ -31,11 +31,11 @@ TEST(MemoryPlan, of_nothing_is_nothing) {
 TEST(MemoryPlan, never_lets_two_live_pieces_share_bytes) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const RandomStream random(seed);
-    std::vector<SharedPiece> pieces;
+    std::vector<MemoryPlan::Piece> pieces;
     std::uint64_t at = 0;
     std::vector<std::size_t> needed(40, 0);
     for (int i = 0; i < 60; ++i) {
-      SharedPiece piece;
+      MemoryPlan::Piece piece;
       piece.bytes = 1 + random.below(at++, 5000);
       const std::size_t first = random.below(at++, 30);
       const std::size_t last = first + random.below(at++, 10);

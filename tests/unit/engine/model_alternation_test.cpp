@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/profile/model_alternation.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <onnx/defs/parser.h>
@@ -15,6 +13,7 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
+#include "runners/engine/profile/model_requests.hpp"
 #include "tests/unit/engine/scripted_backend.hpp"
 
 namespace plumb::engine {
@@ -25,9 +24,9 @@ using testing::HasSubstr;
 using testing::IsSupersetOf;
 
 /// Makes a request for y = Relu(x) with these extents of x.
-worker::AlternateRequest request_of(const std::vector<int>& extents,
-                                    std::vector<std::uint32_t> order) {
-  worker::AlternateRequest request;
+worker::Alternation::Request request_of(const std::vector<int>& extents,
+                                        std::vector<std::uint32_t> order) {
+  worker::Alternation::Request request;
   for (const int extent : extents) {
     onnx::ModelProto model;
     const std::string type = "float[1," + std::to_string(extent) + "]";
@@ -47,7 +46,7 @@ worker::AlternateRequest request_of(const std::vector<int>& extents,
 /// Executes the shapes of a request, which nobody watches.
 worker::Alternation alternate(worker::Backend& backend,
                               const measure::Clock& clock,
-                              const worker::AlternateRequest& request) {
+                              const worker::Alternation::Request& request) {
   return alternate_shapes(
       backend, clock, request, [](const std::function<void()>& work) { work(); });
 }
@@ -62,7 +61,7 @@ ScriptedVariant millisecond() {
 class SlotsProgram final : public worker::Program {
  public:
   SlotsProgram(Script& script, bool wrong) : script_(script), wrong_(wrong) {}
-  [[nodiscard]] worker::ProgramFacts facts() const override { return {}; }
+  [[nodiscard]] worker::Program::Facts facts() const override { return {}; }
   void bind(std::size_t slot, std::span<const model::Tensor> operands, bool /*shared*/) override {
     script_.log.push_back("slot " + std::to_string(slot));
     script_.now += Seconds(0.5);
@@ -95,18 +94,18 @@ class ShapesBackend final : public worker::Backend {
   [[nodiscard]] std::vector<worker::Variant> variants(const model::LayerKey& key) const override {
     return single.variants(key);
   }
-  [[nodiscard]] worker::Prepared prepare(const model::LayerKey& key,
-                                         const std::string& variant) override {
+  [[nodiscard]] worker::Backend::Prepared prepare(const model::LayerKey& key,
+                                                  const std::string& variant) override {
     return single.prepare(key, variant);
   }
-  [[nodiscard]] worker::PreparedModel prepare_model(const model::Graph& graph,
-                                                    const worker::ModelOptions& options) override {
+  [[nodiscard]] worker::Backend::PreparedModel prepare_model(
+      const model::Graph& graph, const worker::Backend::ModelOptions& options) override {
     return single.prepare_model(graph, options);
   }
-  [[nodiscard]] worker::PreparedModel prepare_shapes(
+  [[nodiscard]] worker::Backend::PreparedModel prepare_shapes(
       std::span<const model::Graph* const> graphs,
-      const worker::ModelOptions& /*options*/) override {
-    worker::PreparedModel prepared;
+      const worker::Backend::ModelOptions& /*options*/) override {
+    worker::Backend::PreparedModel prepared;
     prepared.operands = graphs.front()->inputs;
     prepared.program = std::make_unique<SlotsProgram>(single.script, wrong);
     return prepared;
@@ -174,7 +173,7 @@ TEST(ModelAlternation, all_executions_are_watched_once_and_the_one_program_is_ma
 TEST(ModelAlternation, what_cannot_alternate_says_why) {
   ScriptedBackend backend({millisecond()});
   const measure::Clock clock = backend.script.clock();
-  worker::AlternateRequest request = request_of({64, 8}, {0});
+  worker::Alternation::Request request = request_of({64, 8}, {0});
   for (worker::ExecuteRequest& shape : request.shapes) {
     shape.modes.front().mode.int8 = true;
   }

@@ -44,12 +44,13 @@ class Models : public ::testing::Test {
   std::vector<results::Execution> executed(BlockMonitor& monitor) {
     ScriptedBackend backend({variant_});
     LayerTiming timing(
-        backend.script.clock(), [] { return measure::DisturbanceReading{}; }, &monitor);
+        backend.script.clock(), [] { return measure::Disturbance::Reading{}; }, &monitor);
     std::vector<results::Execution> result;
     ModelBenchmark(backend, timing, Bytes{1 << 20}, request_)
-        .run([&](results::Execution execution) { result.push_back(std::move(execution)); },
-             [&](const worker::ExecuteProgress& progress) { reports_.push_back(progress); },
-             [&] { ++turns_; });
+        .run(
+            [&](results::Execution execution) { result.push_back(std::move(execution)); },
+            [&](const worker::ExecuteRequest::Progress& progress) { reports_.push_back(progress); },
+            [&] { ++turns_; });
     log_ = backend.script.log;
     return result;
   }
@@ -61,7 +62,7 @@ class Models : public ::testing::Test {
   worker::ExecuteRequest request_;
   ScriptedVariant variant_{};
   std::vector<std::string> log_;
-  std::vector<worker::ExecuteProgress> reports_;
+  std::vector<worker::ExecuteRequest::Progress> reports_;
   std::size_t turns_ = 0;
 };
 
@@ -164,7 +165,7 @@ TEST_F(Models, are_timed_one_after_the_other_where_the_devices_memory_is_short) 
     backend.model_memory = kEach;
     backend.free = free;
     LayerTiming timing(
-        backend.script.clock(), [] { return measure::DisturbanceReading{}; }, &monitor);
+        backend.script.clock(), [] { return measure::Disturbance::Reading{}; }, &monitor);
     ModelBenchmark(backend, timing, Bytes{1 << 20}, request_)
         .run([](const results::Execution& execution) {
           EXPECT_TRUE(execution.row.outcome.timed()) << execution.row.outcome.reason;
@@ -184,7 +185,7 @@ TEST_F(Models, that_do_not_fit_say_how_much_they_take) {
   ScriptedBackend backend({variant_});
   backend.model_memory = Bytes{std::int64_t{40} << 20};
   LayerTiming timing(
-      backend.script.clock(), [] { return measure::DisturbanceReading{}; }, &monitor);
+      backend.script.clock(), [] { return measure::Disturbance::Reading{}; }, &monitor);
   std::size_t rows = 0;
   ModelBenchmark(backend, timing, Bytes{1 << 20}, request_)
       .run([&](const results::Execution& execution) {
@@ -202,7 +203,7 @@ TEST_F(Models, are_not_executed_where_verifying_them_needs_more_than_is_free) {
   ScriptedBackend backend({variant_});
   backend.model_memory = Bytes{std::int64_t{1} << 60};
   LayerTiming timing(
-      backend.script.clock(), [] { return measure::DisturbanceReading{}; }, &monitor);
+      backend.script.clock(), [] { return measure::Disturbance::Reading{}; }, &monitor);
   std::vector<results::Outcome> outcomes;
   ModelBenchmark(backend, timing, Bytes{1 << 20}, request_)
       .run([&](const results::Execution& execution) { outcomes.push_back(execution.row.outcome); });
@@ -245,7 +246,7 @@ TEST_F(Models, are_never_further_from_the_end_than_they_were) {
   static_cast<void>(executed(monitor));
   ASSERT_EQ(reports_.size(), 1U + 2U * 32U);
   double before = -1.0;
-  for (const worker::ExecuteProgress& report : reports_) {
+  for (const worker::ExecuteRequest::Progress& report : reports_) {
     EXPECT_GT(report.share, before);
     before = report.share;
   }
@@ -319,7 +320,7 @@ TEST_F(Models, that_are_sampled_while_they_are_timed_say_so) {
   request_.sampled = {1000.0, folder.path()};
   variant_.steps = 3;
   ScriptedBackend backend({variant_});
-  LayerTiming timing(backend.script.clock(), [] { return measure::DisturbanceReading{}; });
+  LayerTiming timing(backend.script.clock(), [] { return measure::Disturbance::Reading{}; });
   ModelBenchmark benchmark(backend, timing, Bytes{1 << 20}, request_);
   std::size_t executions = 0;
   std::size_t samples = 0;
@@ -336,12 +337,12 @@ TEST_F(Models, that_are_sampled_while_they_are_timed_say_so) {
     EXPECT_EQ(profile.samples.steps.size(), 3U);
     EXPECT_EQ(profile.samples.asked_rate, 1000.0);
     EXPECT_FALSE(profile.samples.mappings.empty());
-    for (const results::ProfiledBlock& block : profile.samples.blocks) {
+    for (const results::SampledProfile::Block& block : profile.samples.blocks) {
       EXPECT_NEAR(block.sampled.count(), 1e-3 * block.executions, 1e-4) << "each takes 1 ms";
       EXPECT_EQ(block.unsampled, Seconds(0.0));
       sampled += block.executions;
     }
-    for (const results::AddressSample& sample : profile.samples.samples) {
+    for (const results::SampledProfile::Sample& sample : profile.samples.samples) {
       EXPECT_TRUE(sample.step < 3 || sample.step == results::kNoStep);
       EXPECT_LT(sample.block, profile.samples.blocks.size());
     }
@@ -351,7 +352,7 @@ TEST_F(Models, that_are_sampled_while_they_are_timed_say_so) {
 
 TEST_F(Models, are_not_sampled_unless_that_is_asked_for) {
   ScriptedBackend backend({variant_});
-  LayerTiming timing(backend.script.clock(), [] { return measure::DisturbanceReading{}; });
+  LayerTiming timing(backend.script.clock(), [] { return measure::Disturbance::Reading{}; });
   ModelBenchmark benchmark(backend, timing, Bytes{1 << 20}, request_);
   benchmark.run([](const results::Execution& execution) {
     EXPECT_FALSE(execution.row.attributes.contains(results::kSampledRow));

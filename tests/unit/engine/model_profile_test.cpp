@@ -17,7 +17,7 @@ using testing::SizeIs;
 class SteppedProgram final : public worker::Program {
  public:
   explicit SteppedProgram(std::vector<std::vector<bool>>& asked) : asked_(asked) {}
-  [[nodiscard]] worker::ProgramFacts facts() const override { return {}; }
+  [[nodiscard]] worker::Program::Facts facts() const override { return {}; }
   void bind(std::size_t /*slot*/,
             std::span<const model::Tensor> /*operands*/,
             bool /*shared*/) override {}
@@ -86,7 +86,7 @@ TEST(ModelProfile, times_a_few_of_equal_steps_and_others_in_the_next_pass) {
   EXPECT_THAT(block.asked, ElementsAre(asked(3), asked(2), asked(1), asked(0)));
   // Medians of 2, 4, 6, 8 us and of 3, 5, 7, 9 us, thrice each.
   const std::vector<double> expected{1e-6, 5e-6, 6e-6, 5e-6, 6e-6, 5e-6, 6e-6, 5e-6, 6e-6, 1e-5};
-  const std::vector<results::ExecutedLayer> layers = profile.layers(SteppedProgram::kFloor);
+  const std::vector<results::Execution::Layer> layers = profile.layers(SteppedProgram::kFloor);
   ASSERT_THAT(layers, SizeIs(expected.size()));
   for (std::size_t i = 0; i < expected.size(); ++i) {
     ASSERT_TRUE(layers[i].in_context) << i;

@@ -11,7 +11,7 @@
 
 #include "harness/base/error.hpp"
 #include "runners/engine/profile/address_sampler.hpp"
-#include "runners/engine/profile/profiled_model.hpp"
+#include "runners/engine/profile/model_requests.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/unit/engine/scripted_backend.hpp"
 
@@ -34,12 +34,12 @@ class DumpingBackend final : public worker::Backend {
   [[nodiscard]] std::vector<worker::Variant> variants(const model::LayerKey& key) const override {
     return backend_.variants(key);
   }
-  [[nodiscard]] worker::Prepared prepare(const model::LayerKey& key,
-                                         const std::string& variant) override {
+  [[nodiscard]] worker::Backend::Prepared prepare(const model::LayerKey& key,
+                                                  const std::string& variant) override {
     return backend_.prepare(key, variant);
   }
-  [[nodiscard]] worker::PreparedModel prepare_model(const model::Graph& graph,
-                                                    const worker::ModelOptions& options) override {
+  [[nodiscard]] worker::Backend::PreparedModel prepare_model(
+      const model::Graph& graph, const worker::Backend::ModelOptions& options) override {
     return backend_.prepare_model(graph, options);
   }
   bool dump_generated_code(const std::filesystem::path& folder) override {
@@ -78,14 +78,14 @@ class ModelSamples : public ::testing::Test {
   }
 
   TemporaryFolder folder_;
-  worker::ProfileRequest request_;
+  worker::Profile::Request request_;
   ScriptedVariant variant_{};
 };
 
 TEST_F(ModelSamples, come_from_pairs_of_blocks_of_equal_executions) {
   const results::SampledProfile samples = sampled().samples;
   ASSERT_EQ(samples.blocks.size(), 10U);  // of 0.05 s with samples and as long without
-  for (const results::ProfiledBlock& block : samples.blocks) {
+  for (const results::SampledProfile::Block& block : samples.blocks) {
     EXPECT_EQ(block.executions, 50U);  // of 1 ms each
     EXPECT_NEAR(block.sampled.count(), 0.05, 1e-4);
     EXPECT_NEAR(block.unsampled.count(), 0.05, 1e-4);
@@ -161,8 +161,8 @@ TEST_F(ModelSamples, of_a_layer_alone_are_of_the_librarys_choice_and_all_its_ste
 }
 
 TEST_F(ModelSamples, use_the_clock_that_was_asked_for) {
-  request_.clock = results::SamplingClock::kTimer;
-  EXPECT_EQ(sampled().samples.clock, results::SamplingClock::kTimer);
+  request_.clock = results::SampledProfile::Clock::kTimer;
+  EXPECT_EQ(sampled().samples.clock, results::SampledProfile::Clock::kTimer);
 }
 
 TEST_F(ModelSamples, come_with_the_code_that_the_library_wrote) {
@@ -201,7 +201,7 @@ TEST_F(ModelSamples, a_model_that_cannot_be_executed_is_an_error_of_the_user) {
 
 TEST(MappedCode, has_this_executable_with_its_build_id) {
   const auto address = reinterpret_cast<std::uint64_t>(&read_mapped_code);
-  const std::vector<results::CodeMapping> mappings = read_mapped_code();
+  const std::vector<results::SampledProfile::Mapping> mappings = read_mapped_code();
   const auto own = std::find_if(mappings.begin(), mappings.end(), [&](const auto& mapping) {
     return address >= mapping.begin && address < mapping.end;
   });

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/exec/output_difference.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <vector>
 
+#include "runners/engine/exec/model_values.hpp"
 #include "runners/engine/number_formats.hpp"
 
 namespace plumb::engine {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/service/processor_place.hpp"
-
 #include <gtest/gtest.h>
 #include <sched.h>
 
 #include <set>
 #include <thread>
+
+#include "runners/engine/exec/this_process.hpp"
 
 namespace plumb::engine {
 namespace {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runners/engine/exec/computed_constants.hpp"
+#include "runners/engine/exec/model_values.hpp"
 #include "runners/engine/number_formats.hpp"
 
 namespace plumb::engine {
@@ -42,7 +42,7 @@ class QuantizedConstants : public testing::Test {
 
 TEST_F(QuantizedConstants, put_the_largest_magnitude_of_a_channel_at_the_end_of_its_grid) {
   const model::ValueId weights = constant({3, 2}, {0.5, -1.0, 0.0, 0.0, 25.4, 10.0});
-  rewrite::QuantizedWeights to{
+  rewrite::FusedGraph::QuantizedWeights to{
       weights, value(model::DataType::kS8, {3, 2}), value(model::DataType::kF32, {3})};
   graph_.quantization.weights.push_back(to);
   EXPECT_EQ(compute(), std::nullopt);
@@ -55,9 +55,9 @@ TEST_F(QuantizedConstants, put_the_largest_magnitude_of_a_channel_at_the_end_of_
 
 TEST_F(QuantizedConstants, know_columns_and_turned_matrices) {
   const model::ValueId weights = constant({2, 3}, {1.0, 4.0, 0.0, 2.0, -8.0, 3.0});
-  rewrite::QuantizedWeights columns{
+  rewrite::FusedGraph::QuantizedWeights columns{
       weights, value(model::DataType::kS8, {2, 3}), value(model::DataType::kF32, {3}), true};
-  rewrite::QuantizedWeights turned{
+  rewrite::FusedGraph::QuantizedWeights turned{
       weights, value(model::DataType::kS8, {3, 2}), value(model::DataType::kF32, {2})};
   turned.turned = true;
   graph_.quantization.weights = {columns, turned};

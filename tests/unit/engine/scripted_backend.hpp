@@ -44,7 +44,7 @@ struct ScriptedVariant {
   Bytes weight_bytes;
   Bytes activation_bytes{64};
   results::Attributes prepared{};  ///< attributes that are known from preparing it
-  worker::Observation observed{};
+  worker::Program::Observation observed{};
   std::size_t steps = 0;         ///< of a model
   Seconds step_in_context{0.0};  ///< each, beside an execution for all of them that are asked for
 };
@@ -57,7 +57,7 @@ class ScriptedProgram final : public worker::Program {
   ScriptedProgram(const ScriptedProgram&) = delete;
   ScriptedProgram& operator=(const ScriptedProgram&) = delete;
 
-  [[nodiscard]] worker::ProgramFacts facts() const override {
+  [[nodiscard]] worker::Program::Facts facts() const override {
     return {"scripted",
             Seconds(0.002),
             Bytes{128},
@@ -65,10 +65,11 @@ class ScriptedProgram final : public worker::Program {
             variant_.weight_bytes,
             variant_.prepared};
   }
-  [[nodiscard]] worker::Observation collect_counters(std::size_t slot, Seconds budget) override {
+  [[nodiscard]] worker::Program::Observation collect_counters(std::size_t slot,
+                                                              Seconds budget) override {
     script_.log.push_back("observe " + variant_.variant.text + " " + std::to_string(slot));
     script_.now += budget;
-    worker::Observation seen = variant_.observed;
+    worker::Program::Observation seen = variant_.observed;
     if (budget <= Seconds(0.0)) {
       seen.readings.clear();
     }
@@ -166,8 +167,8 @@ class ScriptedBackend final : public worker::Backend {
     }
     return result;
   }
-  [[nodiscard]] worker::Prepared prepare(const model::LayerKey& /*key*/,
-                                         const std::string& name) override {
+  [[nodiscard]] worker::Backend::Prepared prepare(const model::LayerKey& /*key*/,
+                                                  const std::string& name) override {
     script.log.push_back("prepare " + name);
     for (const ScriptedVariant& variant : variants_) {
       if (variant.variant.text == name) {
@@ -181,9 +182,9 @@ class ScriptedBackend final : public worker::Backend {
   }
 
   /// Executes a model of one layer as the first variant does.
-  [[nodiscard]] worker::PreparedModel prepare_model(
-      const model::Graph& graph, const worker::ModelOptions& /*options*/) override {
-    worker::PreparedModel prepared;
+  [[nodiscard]] worker::Backend::PreparedModel prepare_model(
+      const model::Graph& graph, const worker::Backend::ModelOptions& /*options*/) override {
+    worker::Backend::PreparedModel prepared;
     prepared.program = std::make_unique<ScriptedProgram>(variants_.front(), script);
     prepared.operands = graph.inputs;
     prepared.variants = {variants_.front().variant.text};

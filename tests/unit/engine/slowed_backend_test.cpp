@@ -18,7 +18,7 @@ Seconds executed(const std::string& slowing) {
   ScriptedBackend inner({variant});
   Script& script = inner.script;
   SlowedBackend backend(inner, slowing, script.clock());
-  const worker::Prepared prepared = backend.prepare({kRelu}, "a");
+  const worker::Backend::Prepared prepared = backend.prepare({kRelu}, "a");
   const std::vector<model::Tensor> operands{model::Tensor{}};
   prepared.program->bind(0, operands, false);
   prepared.program->enqueue(0);
@@ -39,7 +39,7 @@ TEST(SlowedBackend, slows_whole_models_where_it_is_told_to) {
     variant.variant.text = "a";
     ScriptedBackend inner({variant});
     SlowedBackend backend(inner, slowing, inner.script.clock());
-    const worker::PreparedModel prepared = backend.prepare_model({}, {});
+    const worker::Backend::PreparedModel prepared = backend.prepare_model({}, {});
     prepared.program->enqueue(0);
     const Seconds begin = inner.script.now;
     prepared.program->enqueue(0);

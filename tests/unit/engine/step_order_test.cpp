@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/exec/step_order.hpp"
-
 #include <gtest/gtest.h>
 
 #include "harness/base/error.hpp"
+#include "runners/engine/exec/schedule.hpp"
 
 namespace plumb::engine {
 namespace {
 
 TEST(StepOrder, follows_needs_of_needs_and_nothing_else) {
   // 0 → 1 → 3, 0 → 2 → 3, and 4 needs 2 though it has the smaller number of the two that 5 needs.
-  const StepOrder order({{}, {0}, {0}, {1, 2}, {2}, {4, 3}});
+  const MemoryPlan::Order order({{}, {0}, {0}, {1, 2}, {2}, {4, 3}});
   EXPECT_TRUE(order.before(0, 3));
   EXPECT_TRUE(order.before(2, 5));
   EXPECT_TRUE(order.before(1, 5));
@@ -22,7 +21,7 @@ TEST(StepOrder, follows_needs_of_needs_and_nothing_else) {
 }
 
 TEST(StepOrder, takes_steps_that_need_later_ones) {
-  const StepOrder order({{2}, {}, {1}});
+  const MemoryPlan::Order order({{2}, {}, {1}});
   EXPECT_TRUE(order.before(1, 0));
   EXPECT_FALSE(order.before(0, 2));
 }
@@ -32,14 +31,14 @@ TEST(StepOrder, reaches_beyond_one_word_of_bits) {
   for (std::size_t step = 1; step < chain.size(); ++step) {
     chain[step] = {step - 1};
   }
-  const StepOrder order(chain);
+  const MemoryPlan::Order order(chain);
   EXPECT_TRUE(order.before(0, 199));
   EXPECT_TRUE(order.before(64, 65));
   EXPECT_FALSE(order.before(65, 64));
 }
 
 TEST(StepOrder, refuses_a_circle) {
-  EXPECT_THROW(StepOrder({{1}, {0}}), Error);
+  EXPECT_THROW(MemoryPlan::Order({{1}, {0}}), Error);
 }
 
 }  // namespace

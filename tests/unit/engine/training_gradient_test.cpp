@@ -20,10 +20,9 @@
 
 #include "harness/model/onnx/onnx_reader.hpp"
 #include "harness/model/onnx/weights.hpp"
-#include "harness/rewrite/gradient/frozen_values.hpp"
 #include "harness/rewrite/gradient/training_graph.hpp"
 #include "harness/rewrite/rewrite.hpp"
-#include "runners/engine/exec/computed_constants.hpp"
+#include "runners/engine/exec/model_values.hpp"
 #include "runners/engine/exec/reference_comparison.hpp"
 #include "runners/engine/exec/requested_model.hpp"
 #include "runners/engine/number_formats.hpp"
@@ -68,7 +67,7 @@ class Training {
     const std::size_t updates = model.step()->first_update_layer;
     layers.erase(layers.begin() + static_cast<std::ptrdiff_t>(updates), layers.end());
     exact.graph.outputs = {made.loss};
-    for (const rewrite::ParameterGradient& each : made.gradients) {
+    for (const rewrite::TrainingGraph::Gradient& each : made.gradients) {
       exact.graph.outputs.push_back(each.gradient);
     }
     const std::vector<model::ValueId> wanted = operands_of(exact.graph);
@@ -161,7 +160,7 @@ class Training {
 /// Returns a random direction, in which each weight moves by up to its tensor's root mean square.
 Numbers direction_of(const Training& training, std::size_t number) {
   Numbers direction;
-  for (const rewrite::ParameterGradient& each : training.made.gradients) {
+  for (const rewrite::TrainingGraph::Gradient& each : training.made.gradients) {
     const std::vector<double>& weights = training.values.at(each.parameter);
     double squares = 0.0;
     for (const double weight : weights) {
@@ -317,7 +316,7 @@ TEST(BinaryCrossEntropy, trains_all_weights_of_dlrm_by_its_slope) {
 TEST_P(TrainingGradients, have_the_extents_of_their_weights) {
   const Training training(GetParam());
   EXPECT_FALSE(training.made.gradients.empty());
-  for (const rewrite::ParameterGradient& each : training.made.gradients) {
+  for (const rewrite::TrainingGraph::Gradient& each : training.made.gradients) {
     EXPECT_EQ(training.made.graph.values[each.gradient].type.dims,
               training.made.graph.values[each.parameter].type.dims);
   }

@@ -29,14 +29,14 @@ class ChainBackend final : public worker::Backend {
       const model::LayerKey& /*key*/) const override {
     return {};
   }
-  [[nodiscard]] worker::Prepared prepare(const model::LayerKey& /*key*/,
-                                         const std::string& /*name*/) override {
+  [[nodiscard]] worker::Backend::Prepared prepare(const model::LayerKey& /*key*/,
+                                                  const std::string& /*name*/) override {
     return {};
   }
-  [[nodiscard]] worker::PreparedModel prepare_model(const model::Graph& graph,
-                                                    const worker::ModelOptions& options) override {
+  [[nodiscard]] worker::Backend::PreparedModel prepare_model(
+      const model::Graph& graph, const worker::Backend::ModelOptions& options) override {
     ++plans;
-    worker::PreparedModel model;
+    worker::Backend::PreparedModel model;
     char layout = 'a';
     const auto lies = [&](char wanted) {
       if (layout != wanted) {
@@ -68,7 +68,8 @@ model::Graph chain(const std::vector<std::string>& keys) {
   return graph;
 }
 
-worker::ModeStep step(const std::string& key, std::vector<worker::VariantTime> choices) {
+worker::ModeRequest::Step step(const std::string& key,
+                               std::vector<worker::ModeRequest::Choice> choices) {
   return {{}, {key}, std::move(choices)};
 }
 
@@ -88,8 +89,8 @@ std::vector<std::pair<std::string, std::string>> chosen(const model::Graph& grap
 // 10 s by the library's own choice, 7 s by a variant of layout b. A byte reordered costs a
 // millisecond, so each reorder a second.
 worker::ModeRequest three_layers(double reorder_per_byte) {
-  const std::vector<worker::VariantTime> choices{{"impl=fast;layout=b", Seconds(7.0)},
-                                                 {"impl=own;layout=a", Seconds(10.0)}};
+  const std::vector<worker::ModeRequest::Choice> choices{{"impl=fast;layout=b", Seconds(7.0)},
+                                                         {"impl=own;layout=a", Seconds(10.0)}};
   return {
       {.best_variant = true},
       {step("x", choices), step("y", {{"impl=own;layout=a", Seconds(1.0)}}), step("z", choices)},

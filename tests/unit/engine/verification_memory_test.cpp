@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "harness/model/onnx/onnx_reader.hpp"
-#include "runners/engine/exec/own_process.hpp"
 #include "runners/engine/exec/reference_comparison.hpp"
 #include "runners/engine/exec/requested_model.hpp"
+#include "runners/engine/exec/this_process.hpp"
 #include "runners/engine/number_formats.hpp"
 
 namespace plumb::engine {

@@ -40,10 +40,10 @@ TEST(Verification, accepts_errors_within_the_tolerance_only) {
   EXPECT_TRUE(verifier.verify(right).outcome.ok());
   EXPECT_EQ(verifier.verify(right).maximum_error, 0.0);
   EXPECT_EQ(verifier.verify(right).compared, 24U);
-  const Verdict close = verifier.verify(off_by(right, 9, 4e-5));
+  const Verifier::Verdict close = verifier.verify(off_by(right, 9, 4e-5));
   EXPECT_TRUE(close.outcome.ok());
   EXPECT_NEAR(close.maximum_error.value(), 4e-5, 1e-6);
-  const Verdict wrong = verifier.verify(off_by(right, 9, 7e-5));
+  const Verifier::Verdict wrong = verifier.verify(off_by(right, 9, 7e-5));
   EXPECT_EQ(wrong.outcome.kind, results::Outcome::Kind::kWrongResult);
   EXPECT_THAT(wrong.outcome.reason, HasSubstr("output 0 at [1,3] (element 9): expected"));
   EXPECT_NE(wrong.output_hash, verifier.verify(right).output_hash);
@@ -85,9 +85,9 @@ TEST(Verification, tells_f32_from_tf32_however_long_the_sums_are) {
       const std::vector<model::Tensor> operands = random_operands(spec, seed);
       const Verifier verifier(spec, operands);
       const auto plain = product(spec, operands, [](float value) { return value; });
-      const Verdict right = verifier.verify(plain);
+      const Verifier::Verdict right = verifier.verify(plain);
       EXPECT_TRUE(right.outcome.ok()) << right.outcome.reason;
-      const Verdict wrong = verifier.verify(product(spec, operands, to_tf32));
+      const Verifier::Verdict wrong = verifier.verify(product(spec, operands, to_tf32));
       EXPECT_EQ(wrong.outcome.kind, results::Outcome::Kind::kWrongResult) << *wrong.maximum_error;
       EXPECT_GT(*wrong.maximum_error, 10.0 * *right.maximum_error);
     }
@@ -108,18 +108,18 @@ TEST(Verification, tells_tf32_from_bf16_however_long_the_sums_are) {
     SCOPED_TRACE(length);
     const std::string k = std::to_string(length);
     model::LayerSpec spec = layer("matmul;in=f32[16," + k + "],f32[" + k + ",16];out=f32[16,16]");
-    spec.math = model::MathClass::kTf32;
+    spec.math = model::LayerSpec::MathClass::kTf32;
     for (const std::uint64_t seed : {1U, 2U, 3U}) {
       const std::vector<model::Tensor> operands = random_operands(spec, seed);
       const Verifier verifier(spec, operands);
       for (const auto round : {to_tf32, cut_to_tf32}) {
-        const Verdict right = verifier.verify(product(spec, operands, round));
+        const Verifier::Verdict right = verifier.verify(product(spec, operands, round));
         EXPECT_TRUE(right.outcome.ok()) << right.outcome.reason;
       }
       EXPECT_TRUE(
           verifier.verify(product(spec, operands, [](float value) { return value; })).outcome.ok())
           << "TF32 is allowed, not demanded";
-      const Verdict wrong = verifier.verify(product(spec, operands, to_bf16));
+      const Verifier::Verdict wrong = verifier.verify(product(spec, operands, to_bf16));
       EXPECT_EQ(wrong.outcome.kind, results::Outcome::Kind::kWrongResult) << *wrong.maximum_error;
     }
   }
@@ -145,7 +145,8 @@ TEST(Verification, accepts_f16_and_bf16_rounded_once_however_long_the_sums_are) 
         }
         sums[i] = sum;
       }
-      const Verdict verdict = verify(spec, operands, {{tensor_from(spec.outputs[0], sums)}});
+      const Verifier::Verdict verdict =
+          verify(spec, operands, {{tensor_from(spec.outputs[0], sums)}});
       EXPECT_TRUE(verdict.outcome.ok()) << verdict.outcome.reason;
       EXPECT_LT(*verdict.maximum_error, 1.1 * rounding) << "of the result, and f32's own";
       EXPECT_LT(*verdict.maximum_error, compute_tolerance(spec) / 2.0);
@@ -167,10 +168,10 @@ TEST(Verification, tells_f16_from_bf16_however_long_the_sums_are) {
             tensor_from({model::DataType::kF32, operand.type.dims}, read_numbers(operand)));
       }
       const Verifier verifier(spec, operands);
-      const Verdict right =
+      const Verifier::Verdict right =
           verifier.verify(product(spec, widened, [](float value) { return value; }));
       EXPECT_TRUE(right.outcome.ok()) << right.outcome.reason;
-      const Verdict wrong = verifier.verify(product(spec, widened, to_bf16));
+      const Verifier::Verdict wrong = verifier.verify(product(spec, widened, to_bf16));
       EXPECT_EQ(wrong.outcome.kind, results::Outcome::Kind::kWrongResult) << *wrong.maximum_error;
     }
   }
@@ -178,9 +179,9 @@ TEST(Verification, tells_f16_from_bf16_however_long_the_sums_are) {
 
 TEST(Verification, lets_tf32_round_more_through_several_products_and_transforms) {
   model::LayerSpec spec = matmul("f32");
-  spec.math = model::MathClass::kTf32;
+  spec.math = model::LayerSpec::MathClass::kTf32;
   EXPECT_DOUBLE_EQ(compute_tolerance(spec), 1.2e-3);
-  EXPECT_DOUBLE_EQ(compute_tolerance(spec, 0, Arithmetic::kTransformed), 5e-3);
+  EXPECT_DOUBLE_EQ(compute_tolerance(spec, 0, Verifier::Arithmetic::kTransformed), 5e-3);
   spec = model::parse_key(
       {"v1:attention;in=f32[1,2,4,8],f32[1,2,4,8],f32[1,2,4,8];out=f32[1,2,4,8];acc=f32;math=tf32;"
        "causal=0;kv_heads=2;outputs=y;q_heads=2;scale=0.25;softcap=0.0"});
@@ -190,20 +191,22 @@ TEST(Verification, lets_tf32_round_more_through_several_products_and_transforms)
 TEST(Verification, lets_transforms_round_more) {
   const model::LayerSpec spec = layer("matmul;in=f32[4,2500],f32[2500,6];out=f32[4,6]");
   EXPECT_DOUBLE_EQ(compute_tolerance(spec), 5e-5);
-  EXPECT_DOUBLE_EQ(compute_tolerance(spec, 0, Arithmetic::kTransformed), 5e-4);  // 1e-5 · √2500
-  EXPECT_EQ(find_arithmetic("impl=jit:avx2;algorithm=direct", {}), Arithmetic::kDirect);
-  EXPECT_EQ(find_arithmetic("impl=jit_wino:avx2", {}), Arithmetic::kTransformed);
-  EXPECT_EQ(find_arithmetic("algorithm=WINOGRAD_NONFUSED", {}), Arithmetic::kTransformed);
-  EXPECT_EQ(find_arithmetic("algorithm=FFT_TILING", {}), Arithmetic::kTransformed);
+  EXPECT_DOUBLE_EQ(compute_tolerance(spec, 0, Verifier::Arithmetic::kTransformed),
+                   5e-4);  // 1e-5 · √2500
+  EXPECT_EQ(find_arithmetic("impl=jit:avx2;algorithm=direct", {}), Verifier::Arithmetic::kDirect);
+  EXPECT_EQ(find_arithmetic("impl=jit_wino:avx2", {}), Verifier::Arithmetic::kTransformed);
+  EXPECT_EQ(find_arithmetic("algorithm=WINOGRAD_NONFUSED", {}), Verifier::Arithmetic::kTransformed);
+  EXPECT_EQ(find_arithmetic("algorithm=FFT_TILING", {}), Verifier::Arithmetic::kTransformed);
   EXPECT_EQ(find_arithmetic("engine=7", {{"numerical_notes", "FFT,TENSOR_CORE"}}),
-            Arithmetic::kTransformed);
-  EXPECT_EQ(find_arithmetic("engine=7", {{"numerical_notes", "TENSOR_CORE"}}), Arithmetic::kDirect);
+            Verifier::Arithmetic::kTransformed);
+  EXPECT_EQ(find_arithmetic("engine=7", {{"numerical_notes", "TENSOR_CORE"}}),
+            Verifier::Arithmetic::kDirect);
 }
 
 TEST(Verification, is_wider_for_half_types_and_exact_for_integers) {
   EXPECT_DOUBLE_EQ(compute_tolerance(matmul("bf16")), 2e-2);
   EXPECT_DOUBLE_EQ(compute_tolerance(matmul("f16")), 1.2e-3);
-  EXPECT_DOUBLE_EQ(compute_tolerance(matmul("f16"), 0, Arithmetic::kTransformed), 2e-2);
+  EXPECT_DOUBLE_EQ(compute_tolerance(matmul("f16"), 0, Verifier::Arithmetic::kTransformed), 2e-2);
   EXPECT_EQ(compute_tolerance(layer("view;in=f32[2];out=f32[2,1]")), 0.0);
   const model::LayerSpec spec = layer("matmul;in=u8[2,3],s8[3,2];out=s32[2,2]");
   const std::vector<model::Tensor> operands = random_operands(spec, 1);
@@ -220,7 +223,7 @@ TEST(Verification, rejects_nan_infinity_and_other_shapes) {
   for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
     std::vector<model::Tensor> outputs = right;
     outputs[0].as<float>()[23] = bad;
-    const Verdict verdict = verify(spec, operands, outputs);
+    const Verifier::Verdict verdict = verify(spec, operands, outputs);
     EXPECT_EQ(verdict.outcome.kind, results::Outcome::Kind::kWrongResult);
     EXPECT_THAT(verdict.outcome.reason, HasSubstr("not finite"));
     EXPECT_FALSE(verdict.maximum_error.has_value());
@@ -246,11 +249,11 @@ TEST(Verification, samples_large_layers) {
                                       "dilations=[1,1];group=1;pads=[0,0,0,0];strides=[1,1]");
   const std::vector<model::Tensor> operands = random_operands(spec, 3);
   std::vector<model::Tensor> outputs = reference_outputs(spec, operands);
-  VerifyOptions few_macs;
+  Verifier::Options few_macs;
   few_macs.fully_below_macs = 1000;
-  VerifyOptions few_elements;
+  Verifier::Options few_elements;
   few_elements.fully_below_elements = 16 * 38 * 38 - 1;
-  for (const VerifyOptions& options : {few_macs, few_elements}) {
+  for (const Verifier::Options& options : {few_macs, few_elements}) {
     const Verifier sampled(spec, operands, options);
     EXPECT_TRUE(sampled.verify(outputs).outcome.ok());
     EXPECT_EQ(sampled.verify(outputs).compared, 4096U);
@@ -283,7 +286,7 @@ TEST(Verification, finds_an_8_bit_float_that_was_cut_off_instead_of_rounded) {
 TEST(Verification, says_when_there_is_no_reference) {
   model::LayerSpec spec = matmul("f32");
   spec.outputs[0].dtype = model::DataType::kString;
-  const Verdict verdict = verify(spec, random_operands(matmul("f32"), 1), {});
+  const Verifier::Verdict verdict = verify(spec, random_operands(matmul("f32"), 1), {});
   EXPECT_EQ(verdict.outcome.kind, results::Outcome::Kind::kUnsupported);
   EXPECT_THAT(verdict.outcome.reason, HasSubstr("string"));
 }

@@ -25,7 +25,7 @@ const model::LayerKey kMatmulBf16{
 const model::LayerKey kRelu{
     "v1:eltwise;in=f32[1000,1000];out=f32[1000,1000];acc=f32;math=strict;fn=relu;parameters=[]"};
 
-std::vector<results::Measurement> measure(const worker::MeasureRequest& request,
+std::vector<results::Measurement> measure(const worker::WorkerService::MeasureRequest& request,
                                           Script script = default_script()) {
   FakeService service(std::move(script));
   std::vector<results::Measurement> rows;
@@ -65,7 +65,7 @@ TEST(FakeService, has_the_same_times_on_every_machine) {
 }
 
 TEST(FakeService, races_every_variant_then_measures_the_best_and_the_choice_in_full) {
-  worker::MeasureRequest request;
+  worker::WorkerService::MeasureRequest request;
   request.key = kMatmul;
   request.race_margin = 0.0;
   request.caches = {results::CacheMode::kNone, results::CacheMode::kWeights};
@@ -93,7 +93,7 @@ TEST(FakeService, races_every_variant_then_measures_the_best_and_the_choice_in_f
 }
 
 TEST(FakeService, measures_exactly_the_variants_asked_for) {
-  worker::MeasureRequest request;
+  worker::WorkerService::MeasureRequest request;
   request.key = kMatmul;
   request.variants = {"algorithm=winograd"};
   request.purpose = results::Purpose::kConfirm;
@@ -113,7 +113,7 @@ TEST(FakeService, refuses_a_key_in_one_row_without_a_variant) {
   Script script = default_script();
   script.rules = {
       {.match = "v1:matmul*", .outcome = {results::Outcome::Kind::kUnsupported, "not here"}}};
-  worker::MeasureRequest request;
+  worker::WorkerService::MeasureRequest request;
   request.key = kMatmul;
   request.caches = {results::CacheMode::kNone, results::CacheMode::kAll};
   const std::vector<results::Measurement> rows = measure(request, script);
@@ -131,7 +131,7 @@ TEST(FakeService, drops_a_failed_variant_from_the_race) {
       {.variant = "algorithm=direct", .outcome = {results::Outcome::Kind::kWrongResult, "by 3"}},
       {.variant = "algorithm=gemm", .time = Seconds(1)},
       {.time = Seconds(2)}};
-  worker::MeasureRequest request;
+  worker::WorkerService::MeasureRequest request;
   request.key = kMatmul;
   const std::vector<results::Measurement> rows = measure(request, script);
   ASSERT_EQ(rows.size(), 4U);
@@ -148,7 +148,7 @@ std::vector<results::Execution> execute(const Script& script,
   FakeService(script).execute(
       request,
       [&](results::Execution execution) { executions.push_back(std::move(execution)); },
-      [](const worker::ExecuteProgress&) {},
+      [](const worker::ExecuteRequest::Progress&) {},
       [] {});
   return executions;
 }
@@ -168,13 +168,13 @@ TEST(FakeService, executes_a_model_in_the_time_of_its_layers_or_as_the_script_sa
   EXPECT_EQ(execute(script, request)[0].row.outcome.reason, "nan");
 }
 
-worker::LoadRequest load_request(loadgen::LoadScenario scenario) {
+worker::LoadRequest load_request(loadgen::RequestedLoad::Scenario scenario) {
   worker::LoadRequest request;
   request.buckets.resize(1);
   request.buckets[0].model.name = "sample";
   request.load.scenario = scenario;
   request.load.fixed_duration = Seconds(10.0);
-  if (scenario == loadgen::LoadScenario::kServer) {
+  if (scenario == loadgen::RequestedLoad::Scenario::kServer) {
     request.load.latency_limit = Seconds(0.1);
   }
   return request;
@@ -183,17 +183,18 @@ worker::LoadRequest load_request(loadgen::LoadScenario scenario) {
 results::ScenarioResult loaded(const worker::LoadRequest& request, const Script::Rule& rule) {
   Script script = default_script();
   script.rules.push_back(rule);
-  return FakeService(script).load(request, [](const worker::LoadProgress&) {});
+  return FakeService(script).load(request, [](const worker::LoadRequest::Progress&) {});
 }
 
 TEST(FakeService, loads_a_model_the_same_way_every_time) {
   const Script::Rule rule{.match = "model:sample", .time = Seconds(0.001)};
-  for (const loadgen::LoadScenario scenario : {loadgen::LoadScenario::kSingleStream,
-                                               loadgen::LoadScenario::kMultiStream,
-                                               loadgen::LoadScenario::kServer,
-                                               loadgen::LoadScenario::kOffline}) {
+  for (const loadgen::RequestedLoad::Scenario scenario :
+       {loadgen::RequestedLoad::Scenario::kSingleStream,
+        loadgen::RequestedLoad::Scenario::kMultiStream,
+        loadgen::RequestedLoad::Scenario::kServer,
+        loadgen::RequestedLoad::Scenario::kOffline}) {
     const results::ScenarioResult load = loaded(load_request(scenario), rule);
-    EXPECT_EQ(judge_load(load), results::LoadVerdict::kValid) << to_text(scenario);
+    EXPECT_EQ(judge_load(load), results::ScenarioResult::Verdict::kValid) << to_text(scenario);
     EXPECT_EQ(to_json(load), to_json(loaded(load_request(scenario), rule)));
     EXPECT_EQ(results::scenario_result_from_json(to_json(load)).scenario,
               loadgen::name_of(scenario));
@@ -217,7 +218,7 @@ TEST(FakeService, waits_while_the_file_of_a_rule_exists) {
 }
 
 TEST(FakeService, fails_or_drops_what_the_script_says) {
-  const worker::LoadRequest request = load_request(loadgen::LoadScenario::kSingleStream);
+  const worker::LoadRequest request = load_request(loadgen::RequestedLoad::Scenario::kSingleStream);
   const results::ScenarioResult failed =
       loaded(request,
              {.match = "model:sample",
@@ -225,7 +226,7 @@ TEST(FakeService, fails_or_drops_what_the_script_says) {
               .time = Seconds(1)});
   ASSERT_TRUE(failed.result);
   EXPECT_EQ(failed.result->first_failure, "nan");
-  EXPECT_EQ(judge_load(failed), results::LoadVerdict::kFailed);
+  EXPECT_EQ(judge_load(failed), results::ScenarioResult::Verdict::kFailed);
   const results::ScenarioResult dropped =
       loaded(request,
              {.match = "model:sample",
@@ -233,13 +234,13 @@ TEST(FakeService, fails_or_drops_what_the_script_says) {
               .time = Seconds(1)});
   ASSERT_TRUE(dropped.result);
   EXPECT_EQ(dropped.result->samples_dropped, 1U);
-  EXPECT_EQ(judge_load(dropped), results::LoadVerdict::kFailed);
+  EXPECT_EQ(judge_load(dropped), results::ScenarioResult::Verdict::kFailed);
   const results::ScenarioResult refused =
       loaded(request,
              {.match = "model:sample",
               .variant = "single_stream",
               .outcome = {results::Outcome::Kind::kUnsupported, "no"}});
-  EXPECT_EQ(judge_load(refused), results::LoadVerdict::kNotExecuted);
+  EXPECT_EQ(judge_load(refused), results::ScenarioResult::Verdict::kNotExecuted);
 }
 
 }  // namespace

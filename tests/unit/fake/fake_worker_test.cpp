@@ -11,7 +11,6 @@
 
 #include "harness/base/error.hpp"
 #include "harness/worker/client/worker_process.hpp"
-#include "harness/worker/client/worker_start.hpp"
 #include "runners/fake/fake_service.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -25,15 +24,15 @@ class FakeWorkerTest : public testing::Test {
   worker::WorkerProcess start(const std::string& script) const {
     const std::filesystem::path file = folder_.path() / "script.toml";
     std::ofstream(file) << script;
-    worker::WorkerOptions options;
+    worker::WorkerProcess::Options options;
     options.stack.name = "fake";
     options.stack.backend = "fake";
     options.stack.variables = {{"PLUMB_FAKE_SCRIPT", file.string()}};
     return worker::WorkerProcess(options);
   }
 
-  static worker::MeasureRequest request() {
-    worker::MeasureRequest request;
+  static worker::WorkerService::MeasureRequest request() {
+    worker::WorkerService::MeasureRequest request;
     request.key = {"v1:any"};
     request.caches = {results::CacheMode::kNone, results::CacheMode::kWeights};
     return request;

@@ -16,12 +16,12 @@ TEST(RecordedNoise, gives_each_process_the_next_factor_and_starts_again) {
   std::ofstream(factors) << "# recorded\n1.5\n\n0.5  # behind\n2\n";
   const std::filesystem::path counter = folder.path() / "counter";
   for (const double expected : {1.5, 0.5, 2.0, 1.5}) {
-    const RecordedNoise process(factors, counter);
+    const Script::Noise process(factors, counter);
     EXPECT_EQ(process.factor(), expected);
     EXPECT_EQ(process.factor(), expected) << "a process keeps its factor";
   }
   std::ofstream(counter) << "2";
-  EXPECT_EQ(RecordedNoise(factors, counter).factor(), 2.0) << "a recording may begin anywhere";
+  EXPECT_EQ(Script::Noise(factors, counter).factor(), 2.0) << "a recording may begin anywhere";
 }
 
 TEST(RecordedNoise, refuses_what_is_no_recording) {
@@ -29,11 +29,11 @@ TEST(RecordedNoise, refuses_what_is_no_recording) {
   const std::filesystem::path factors = folder.path() / "noise.txt";
   for (const char* const text : {"", "# none\n", "1\nmany\n", "0\n", "-1\n", "nan\n"}) {
     std::ofstream(factors) << text;
-    EXPECT_THROW(static_cast<void>(RecordedNoise(factors, folder.path() / "c").factor()), Error)
+    EXPECT_THROW(static_cast<void>(Script::Noise(factors, folder.path() / "c").factor()), Error)
         << text;
   }
   std::ofstream(factors) << "1\n";
-  EXPECT_THROW(static_cast<void>(RecordedNoise(factors, folder.path() / "no/such/folder").factor()),
+  EXPECT_THROW(static_cast<void>(Script::Noise(factors, folder.path() / "no/such/folder").factor()),
                Error);
 }
 

@@ -36,12 +36,12 @@ TEST(AsvFile, reads_medians_with_their_interval_and_samples) {
   EXPECT_EQ(results.facts.at("asv.env_name"), "py3.11");
   EXPECT_EQ(results.left_out, 1U);
   ASSERT_THAT(results.benchmarks, SizeIs(3));
-  const ImportedBenchmark& kept = results.benchmarks[0];
+  const ImportedResults::Benchmark& kept = results.benchmarks[0];
   EXPECT_EQ(kept.name, "suite.Kept.time_all");
   EXPECT_THAT(kept.samples, ElementsAre(Seconds(0.001), Seconds(0.003)));
   EXPECT_EQ(kept.repetitions, 5);
   EXPECT_FALSE(results.benchmarks[1].statistics->interval.has_value()) << "a median alone";
-  const ImportedBenchmark::Statistics& sum = *results.benchmarks[2].statistics;
+  const ImportedResults::Benchmark::Statistics& sum = *results.benchmarks[2].statistics;
   EXPECT_EQ(sum.n, 10U);
   EXPECT_DOUBLE_EQ(sum.mean.count(), 0.002);
   EXPECT_DOUBLE_EQ(sum.interval->high.count(), 0.0022);

@@ -46,7 +46,7 @@ TEST(GoogleBenchmarkFile, reads_repetitions_and_leaves_aggregates_out) {
       R"(,{"name":"sum/8_mean","run_name":"sum/8","run_type":"aggregate","aggregate_name":"mean",
                "real_time":9,"time_unit":"us"})"));
   ASSERT_THAT(results.benchmarks, SizeIs(1));
-  const ImportedBenchmark& sum = results.benchmarks[0];
+  const ImportedResults::Benchmark& sum = results.benchmarks[0];
   EXPECT_EQ(sum.name, "sum/8");
   ASSERT_THAT(sum.samples, SizeIs(2));
   EXPECT_DOUBLE_EQ(sum.samples[0].count(), 2.5e-6);

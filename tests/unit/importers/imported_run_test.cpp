@@ -14,7 +14,7 @@ using ::testing::SizeIs;
 ImportedResults process(const std::string& benchmark, std::vector<double> seconds) {
   ImportedResults results;
   results.identity = {{"host", "ci"}};
-  ImportedBenchmark& one = results.benchmarks.emplace_back();
+  ImportedResults::Benchmark& one = results.benchmarks.emplace_back();
   one.name = benchmark;
   for (const double time : seconds) {
     one.samples.emplace_back(time);
@@ -22,15 +22,17 @@ ImportedResults process(const std::string& benchmark, std::vector<double> second
   return results;
 }
 
-ImportedRun run_of(const std::vector<ImportedResults>& processes, const ImportedName& name) {
+ImportedResults::Run run_of(const std::vector<ImportedResults>& processes,
+                            const ImportedResults::Run::Name& name) {
   return make_imported_run(
       name, processes, std::vector<std::string>(processes.size(), "a.json"), Timestamp{});
 }
 
-const ImportedName kName{
+const ImportedResults::Run::Name kName{
     .format = "nvbench", .suite = "mine", .version = "v2", .system = "", .started = {}};
 
-std::string fault(const std::vector<ImportedResults>& processes, const ImportedName& name = kName) {
+std::string fault(const std::vector<ImportedResults>& processes,
+                  const ImportedResults::Run::Name& name = kName) {
   try {
     static_cast<void>(run_of(processes, name));
   } catch (const Error& error) {
@@ -41,7 +43,8 @@ std::string fault(const std::vector<ImportedResults>& processes, const ImportedN
 }
 
 TEST(ImportedRun, has_a_row_for_each_benchmark_and_process) {
-  const ImportedRun run = run_of({process("a", {1e-3, 3e-3, 2e-3}), process("a", {4e-3})}, kName);
+  const ImportedResults::Run run =
+      run_of({process("a", {1e-3, 3e-3, 2e-3}), process("a", {4e-3})}, kName);
   ASSERT_THAT(run.rows, SizeIs(2));
   EXPECT_EQ(run.rows[0].key.text, "external:mine:a");
   EXPECT_DOUBLE_EQ(run.rows[0].summary.median.count(), 2e-3);
@@ -49,7 +52,7 @@ TEST(ImportedRun, has_a_row_for_each_benchmark_and_process) {
   EXPECT_TRUE(run.rows[1].library_choice) << "what a user gets";
   EXPECT_EQ(run.header.environment.facts.at("version"), "v2");
   EXPECT_EQ(run.header.environment.identity.at("format"), "nvbench");
-  const ImportedRun other = run_of({process("b", {1, 2})}, kName);
+  const ImportedResults::Run other = run_of({process("b", {1, 2})}, kName);
   EXPECT_EQ(run.header.suite_hash, other.header.suite_hash) << "a benchmark may come or go";
 }
 
@@ -57,7 +60,7 @@ TEST(ImportedRun, sums_up_what_is_known_where_samples_were_not_kept) {
   ImportedResults results = process("a", {});
   results.benchmarks[0].statistics = {
       .n = 100, .mean = Seconds(2.0), .deviation = Seconds(0.1), .min = {}};
-  const ImportedRun run = run_of({results}, kName);
+  const ImportedResults::Run run = run_of({results}, kName);
   const measure::SampleSummary& summary = run.rows[0].summary;
   EXPECT_EQ(run.rows[0].variant, "external;statistic=mean");
   EXPECT_NEAR(summary.interval.low.count(), 2.0 - 1.984 * 0.01, 1e-4) << "Student, 99 degrees";
@@ -67,7 +70,7 @@ TEST(ImportedRun, sums_up_what_is_known_where_samples_were_not_kept) {
 }
 
 TEST(ImportedRun, one_sample_has_no_interval) {
-  const ImportedRun run = run_of({process("a", {2.0})}, kName);
+  const ImportedResults::Run run = run_of({process("a", {2.0})}, kName);
   EXPECT_FALSE(measure::has_interval(run.rows.at(0).summary));
   EXPECT_TRUE(measure::has_interval(run_of({process("a", {2.0, 2.0})}, kName).rows.at(0).summary));
   ImportedResults mean = process("a", {});
@@ -78,7 +81,7 @@ TEST(ImportedRun, one_sample_has_no_interval) {
 }
 
 TEST(ImportedRun, files_may_hold_different_benchmarks) {
-  const ImportedRun run =
+  const ImportedResults::Run run =
       run_of({process("a", {1.0, 1.0}), process("b", {2.0, 2.0}), process("a", {1.0})}, kName);
   ASSERT_THAT(run.rows, SizeIs(3));
   EXPECT_EQ(run.rows[1].key.text, "external:mine:b");
@@ -98,7 +101,7 @@ TEST(ImportedRun, asks_for_the_time_where_the_file_has_none_that_can_be_read) {
   ImportedResults results = process("a", {1.0});
   results.unread_date = "yesterday";
   EXPECT_THAT(fault({results}), HasSubstr("'yesterday' is not a time: say when it was measured"));
-  ImportedName name = kName;
+  ImportedResults::Run::Name name = kName;
   name.started = Timestamp{};
   EXPECT_EQ(fault({results}, name), "taken");
 }
@@ -109,7 +112,7 @@ TEST(ImportedRun, refuses_what_makes_no_run) {
   ImportedResults elsewhere = process("a", {1.0});
   elsewhere.identity["host"] = "other";
   EXPECT_THAT(fault({process("a", {1.0}), elsewhere}), HasSubstr("different machines"));
-  ImportedName name = kName;
+  ImportedResults::Run::Name name = kName;
   name.suite = "a:b";
   EXPECT_THAT(fault({process("a", {1.0, 1.0})}, name), HasSubstr("cannot name a suite"));
 }

@@ -29,18 +29,20 @@ TEST(KeyMapping, relates_names_to_layer_keys) {
 TEST(KeyMapping, rows_are_variants_of_the_layer) {
   ImportedResults results;
   for (const char* const name : {"fast", "slow", "other"}) {
-    ImportedBenchmark& benchmark = results.benchmarks.emplace_back();
+    ImportedResults::Benchmark& benchmark = results.benchmarks.emplace_back();
     benchmark.name = name;
     benchmark.samples = {Seconds(1.0), Seconds(1.0)};
   }
-  const ImportedName name{.format = "google-benchmark",
-                          .suite = "s",
-                          .version = "",
-                          .system = "",
-                          .started = {},
-                          .keys = read_key_mapping(R"({"keys":{"fast":")" + kRelu +
-                                                   R"(","slow":")" + kRelu + R"("}})")};
-  const ImportedRun run = make_imported_run(name, {{results}}, {{std::string("f")}}, Timestamp{});
+  const ImportedResults::Run::Name name{
+      .format = "google-benchmark",
+      .suite = "s",
+      .version = "",
+      .system = "",
+      .started = {},
+      .keys =
+          read_key_mapping(R"({"keys":{"fast":")" + kRelu + R"(","slow":")" + kRelu + R"("}})")};
+  const ImportedResults::Run run =
+      make_imported_run(name, {{results}}, {{std::string("f")}}, Timestamp{});
   EXPECT_EQ(run.rows.at(0).key.text, kRelu);
   EXPECT_EQ(run.rows.at(0).variant, "external;benchmark=fast");
   EXPECT_FALSE(run.rows.at(0).library_choice) << "which of the two a user gets is not known";

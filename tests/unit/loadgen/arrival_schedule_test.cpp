@@ -5,13 +5,13 @@
 #include <cmath>
 #include <vector>
 
-#include "harness/loadgen/query_schedule.hpp"
+#include "harness/loadgen/load_generator.hpp"
 
 namespace plumb::loadgen {
 namespace {
 
 std::vector<double> gaps(std::uint64_t seed, double rate, std::size_t count) {
-  ArrivalSchedule schedule(seed, rate);
+  EffectiveLoad::Arrivals schedule(seed, rate);
   std::vector<double> found;
   auto last = schedule.next();
   for (std::size_t i = 0; i < count; ++i) {
@@ -23,7 +23,7 @@ std::vector<double> gaps(std::uint64_t seed, double rate, std::size_t count) {
 }
 
 TEST(ArrivalSchedule, starts_at_once) {
-  EXPECT_EQ(ArrivalSchedule(1, 100.0).next().count(), 0);
+  EXPECT_EQ(EffectiveLoad::Arrivals(1, 100.0).next().count(), 0);
 }
 
 TEST(ArrivalSchedule, is_loadgens_for_the_same_seed) {
@@ -31,7 +31,7 @@ TEST(ArrivalSchedule, is_loadgens_for_the_same_seed) {
   constexpr std::uint64_t kSeed = 16159082839903944936U;  // MLPerf Inference v6.1
   std::mt19937 generator(kSeed & 0xFFFFFFFFU);
   std::exponential_distribution<double> distribution(1234.5);
-  ArrivalSchedule schedule(kSeed, 1234.5);
+  EffectiveLoad::Arrivals schedule(kSeed, 1234.5);
   std::chrono::nanoseconds due{};
   for (int i = 0; i < 10'000; ++i) {
     ASSERT_EQ(schedule.next(), due) << i;
@@ -42,7 +42,7 @@ TEST(ArrivalSchedule, is_loadgens_for_the_same_seed) {
 
 TEST(ArrivalSchedule, ends_where_loadgens_ends) {
   // LoadGen 6.0.17 with this seed at 200 queries/s: 500 queries, generated_query_duration.
-  ArrivalSchedule schedule(16159082839903944936U, 200.0);
+  EffectiveLoad::Arrivals schedule(16159082839903944936U, 200.0);
   std::chrono::nanoseconds due{};
   for (int i = 0; i <= 500; ++i) {
     due = schedule.next();
@@ -67,7 +67,7 @@ TEST(ArrivalSchedule, gaps_are_exponential) {
 }
 
 TEST(ArrivalSchedule, does_not_drift) {
-  ArrivalSchedule schedule(7, 1000.0);
+  EffectiveLoad::Arrivals schedule(7, 1000.0);
   std::chrono::nanoseconds last{};
   for (int i = 0; i < 1'000'000; ++i) {
     last = schedule.next();

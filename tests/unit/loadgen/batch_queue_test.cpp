@@ -10,24 +10,24 @@ namespace {
 using namespace std::chrono_literals;
 using testing::ElementsAre;
 
-std::vector<QuerySample> samples(std::uint64_t first, std::uint64_t count) {
-  std::vector<QuerySample> made;
+std::vector<SystemUnderTest::Sample> samples(std::uint64_t first, std::uint64_t count) {
+  std::vector<SystemUnderTest::Sample> made;
   for (std::uint64_t i = 0; i < count; ++i) {
     made.push_back({first + i, 0});
   }
   return made;
 }
 
-std::vector<std::uint64_t> ids(const std::vector<QuerySample>& batch) {
+std::vector<std::uint64_t> ids(const std::vector<SystemUnderTest::Sample>& batch) {
   std::vector<std::uint64_t> found;
-  for (const QuerySample& sample : batch) {
+  for (const SystemUnderTest::Sample& sample : batch) {
     found.push_back(sample.id);
   }
   return found;
 }
 
 TEST(BatchQueue, a_full_batch_is_ready_at_once) {
-  BatchQueue queue({3, 10ms, 1});
+  DynamicBatcher::Queue queue({3, 10ms, 1});
   queue.push(samples(1, 2), 0ms);
   EXPECT_FALSE(queue.is_ready(0ms));
   queue.push(samples(3, 2), 1ms);
@@ -37,7 +37,7 @@ TEST(BatchQueue, a_full_batch_is_ready_at_once) {
 }
 
 TEST(BatchQueue, the_oldest_sample_waits_for_the_timeout_and_no_longer) {
-  BatchQueue queue({4, 10ms, 1});
+  DynamicBatcher::Queue queue({4, 10ms, 1});
   EXPECT_EQ(queue.deadline(), std::nullopt);
   queue.push(samples(1, 1), 5ms);
   queue.push(samples(2, 1), 12ms);
@@ -49,14 +49,14 @@ TEST(BatchQueue, the_oldest_sample_waits_for_the_timeout_and_no_longer) {
 }
 
 TEST(BatchQueue, what_a_full_batch_leaves_keeps_its_age) {
-  BatchQueue queue({2, 10ms, 1});
+  DynamicBatcher::Queue queue({2, 10ms, 1});
   queue.push(samples(1, 3), 0ms);
   EXPECT_THAT(ids(queue.pop()), ElementsAre(1, 2));
   EXPECT_EQ(queue.deadline(), 10ms);
 }
 
 TEST(BatchQueue, flush_makes_due_what_waits_and_nothing_later) {
-  BatchQueue queue({2, 10ms, 1});
+  DynamicBatcher::Queue queue({2, 10ms, 1});
   queue.push(samples(1, 3), 0ms);
   queue.flush();
   EXPECT_THAT(ids(queue.pop()), ElementsAre(1, 2));
@@ -67,7 +67,7 @@ TEST(BatchQueue, flush_makes_due_what_waits_and_nothing_later) {
 }
 
 TEST(BatchQueue, no_timeout_batches_only_what_is_there) {
-  BatchQueue queue({8, 0ms, 1});
+  DynamicBatcher::Queue queue({8, 0ms, 1});
   queue.push(samples(1, 2), 3ms);
   EXPECT_TRUE(queue.is_ready(3ms));
   EXPECT_THAT(ids(queue.pop()), ElementsAre(1, 2));

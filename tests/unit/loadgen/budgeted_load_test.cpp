@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runners/fake/scripted_load.hpp"
+#include "runners/fake/fake_script.hpp"
 
 namespace plumb::loadgen {
 namespace {
@@ -32,7 +32,7 @@ struct Ran {
 };
 
 Ran run(const RequestedLoad& asked, std::optional<Seconds> budget, fake::Nanoseconds sample) {
-  fake::ScriptedClock clock;
+  fake::ScriptedSystem::Clock clock;
   fake::ScriptedSystem system(clock, serve(sample));
   Ran ran;
   const fake::Nanoseconds begin = clock.now();
@@ -42,18 +42,18 @@ Ran run(const RequestedLoad& asked, std::optional<Seconds> budget, fake::Nanosec
   return ran;
 }
 
-RequestedLoad of(LoadScenario scenario) {
+RequestedLoad of(RequestedLoad::Scenario scenario) {
   RequestedLoad load;
   load.scenario = scenario;
   load.total_samples = 64;
-  if (scenario == LoadScenario::kServer) {
+  if (scenario == RequestedLoad::Scenario::kServer) {
     load.latency_limit = Seconds(0.1);
   }
   return load;
 }
 
 TEST(BudgetedLoad, sizes_offlines_query_without_a_guess) {
-  RequestedLoad asked = of(LoadScenario::kOffline);
+  RequestedLoad asked = of(RequestedLoad::Scenario::kOffline);
   const Ran ran = run(asked, std::nullopt, 1ms);
   EXPECT_THAT(ran.phases, ElementsAre("finding the rate", "running"));
   ASSERT_TRUE(ran.load.result);
@@ -65,12 +65,12 @@ TEST(BudgetedLoad, sizes_offlines_query_without_a_guess) {
 }
 
 TEST(BudgetedLoad, says_that_the_budget_was_too_short_for_offline) {
-  const Ran ran = run(of(LoadScenario::kOffline), Seconds(60.0), 1ms);
+  const Ran ran = run(of(RequestedLoad::Scenario::kOffline), Seconds(60.0), 1ms);
   ASSERT_TRUE(ran.load.result);
   EXPECT_LE(ran.took, 62s);
   ASSERT_FALSE(ran.load.result->valid());
-  const Shortfall& shortfall = ran.load.result->shortfalls.front();
-  EXPECT_EQ(shortfall.kind, Shortfall::Kind::kDuration);
+  const LoadResult::Shortfall& shortfall = ran.load.result->shortfalls.front();
+  EXPECT_EQ(shortfall.kind, LoadResult::Shortfall::Kind::kDuration);
   EXPECT_EQ(shortfall.required, 600.0);
   EXPECT_NEAR(shortfall.actual, 60.0, 2.0);
   EXPECT_THAT(shortfall.text, HasSubstr("the budget of 60 s allowed for"));
@@ -78,15 +78,15 @@ TEST(BudgetedLoad, says_that_the_budget_was_too_short_for_offline) {
 
 TEST(BudgetedLoad, says_that_the_budget_was_too_short_for_offlines_count) {
   // 24,576 samples would take 2,458 s: the duration is reached before.
-  const Ran ran = run(of(LoadScenario::kOffline), Seconds(700.0), 100ms);
+  const Ran ran = run(of(RequestedLoad::Scenario::kOffline), Seconds(700.0), 100ms);
   ASSERT_TRUE(ran.load.result);
   EXPECT_THAT(ran.load.result->shortfalls,
-              Contains(Field(&Shortfall::kind, Shortfall::Kind::kCount)));
+              Contains(Field(&LoadResult::Shortfall::kind, LoadResult::Shortfall::Kind::kCount)));
   EXPECT_EQ(ran.load.result->shortfalls.front().required, 24'576.0);
 }
 
 TEST(BudgetedLoad, ends_a_stream_at_the_budget_and_says_by_how_much) {
-  const Ran ran = run(of(LoadScenario::kSingleStream), Seconds(60.0), 100ms);
+  const Ran ran = run(of(RequestedLoad::Scenario::kSingleStream), Seconds(60.0), 100ms);
   ASSERT_TRUE(ran.load.result);
   EXPECT_TRUE(ran.load.result->out_of_budget);
   EXPECT_LE(ran.took, 61s);
@@ -96,7 +96,7 @@ TEST(BudgetedLoad, ends_a_stream_at_the_budget_and_says_by_how_much) {
 }
 
 TEST(BudgetedLoad, searches_for_a_rate_that_nobody_gave) {
-  RequestedLoad asked = of(LoadScenario::kServer);
+  RequestedLoad asked = of(RequestedLoad::Scenario::kServer);
   asked.fixed_duration = Seconds(60.0);
   const Ran ran = run(asked, std::nullopt, 1ms);
   EXPECT_THAT(ran.phases, ElementsAre("searching for the peak"));
@@ -108,7 +108,7 @@ TEST(BudgetedLoad, searches_for_a_rate_that_nobody_gave) {
 }
 
 TEST(BudgetedLoad, leaves_time_to_confirm_a_rate) {
-  RequestedLoad asked = of(LoadScenario::kServer);
+  RequestedLoad asked = of(RequestedLoad::Scenario::kServer);
   asked.minimum_duration = Seconds(20.0);
   const Ran ran = run(asked, Seconds(60.0), 1ms);
   EXPECT_LE(ran.took, 61s);
@@ -119,18 +119,19 @@ TEST(BudgetedLoad, leaves_time_to_confirm_a_rate) {
 }
 
 TEST(BudgetedLoad, takes_no_probe_for_a_result) {
-  RequestedLoad asked = of(LoadScenario::kServer);
+  RequestedLoad asked = of(RequestedLoad::Scenario::kServer);
   const Ran ran = run(asked, Seconds(30.0), 1ms);
   EXPECT_LE(ran.took, 31s);
   ASSERT_TRUE(ran.load.peak);
   EXPECT_FALSE(ran.load.peak->rate) << "the full duration is 600 s";
   ASSERT_TRUE(ran.load.result);
-  EXPECT_THAT(ran.load.result->shortfalls,
-              Contains(Field(&Shortfall::kind, Shortfall::Kind::kDuration)));
+  EXPECT_THAT(
+      ran.load.result->shortfalls,
+      Contains(Field(&LoadResult::Shortfall::kind, LoadResult::Shortfall::Kind::kDuration)));
 }
 
 TEST(BudgetedLoad, gives_a_search_up_where_an_idle_system_is_late) {
-  RequestedLoad asked = of(LoadScenario::kServer);
+  RequestedLoad asked = of(RequestedLoad::Scenario::kServer);
   asked.fixed_duration = Seconds(2.0);
   asked.latency_limit = Seconds(0.0005);
   const Ran ran = run(asked, std::nullopt, 1ms);

@@ -25,7 +25,8 @@ class SleepingExecutor final : public BatchExecutor {
 
   [[nodiscard]] std::string describe() const override { return "sleeper"; }
   [[nodiscard]] std::vector<std::size_t> buckets() const override { return buckets_; }
-  void execute(const QueryBatch& batch, std::span<SampleResponse> responses) override {
+  void execute(const BatchExecutor::Batch& batch,
+               std::span<Completions::Response> responses) override {
     const int now = ++running_;
     {
       const std::scoped_lock lock(mutex_);
@@ -62,7 +63,7 @@ class SleepingExecutor final : public BatchExecutor {
 
 RequestedLoad offline(std::uint64_t samples) {
   RequestedLoad load;
-  load.scenario = LoadScenario::kOffline;
+  load.scenario = RequestedLoad::Scenario::kOffline;
   load.minimum_duration = Seconds(0.0);
   load.samples_per_query = samples;
   return load;
@@ -112,7 +113,7 @@ TEST(DynamicBatcher, server_gets_every_answer) {
   SleepingExecutor executor({1, 2, 4, 8, 16}, 100us);
   DynamicBatcher batcher(executor, {16, 1ms, 2}, *clock);
   RequestedLoad load;
-  load.scenario = LoadScenario::kServer;
+  load.scenario = RequestedLoad::Scenario::kServer;
   load.target_rate = 20'000.0;
   load.latency_limit = Seconds(30.0);
   load.fixed_duration = Seconds(0.3);

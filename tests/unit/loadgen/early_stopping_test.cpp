@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/loadgen/early_stopping.hpp"
-
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cmath>
+
+#include "harness/loadgen/load_settings.hpp"
 
 namespace plumb::loadgen {
 namespace {
@@ -36,7 +36,7 @@ TEST(EarlyStopping, needs_the_queries_that_mlperf_needs) {
 TEST(EarlyStopping, rank_is_the_last_that_the_queries_allow) {
   for (const Row& row : kOracle) {
     for (std::size_t i = 1; i < kOver.size(); ++i) {
-      const ConfidenceRule rule{row.percentile, 0.99};
+      const EffectiveLoad::ConfidenceRule rule{row.percentile, 0.99};
       EXPECT_EQ(estimate_rank(rule, row.queries[i]), kOver[i]);
       const auto one_less = estimate_rank(rule, row.queries[i] - 1);
       EXPECT_EQ(one_less.value_or(0), kOver[i] - 1) << row.percentile << " % " << kOver[i];

@@ -15,7 +15,7 @@ namespace {
 using std::chrono::nanoseconds;
 
 TEST(LatencyHistogram, is_exact_below_2048_ns) {
-  LatencyHistogram histogram;
+  CompletionRecorder::Histogram histogram;
   for (std::int64_t i = 2047; i >= 0; --i) {
     histogram.record(nanoseconds(i));
   }
@@ -28,7 +28,7 @@ TEST(LatencyHistogram, every_rank_is_within_a_thousandth_above_the_sorted_value)
   std::mt19937_64 random(7);
   std::lognormal_distribution<double> latency(14.0, 3.0);
   std::vector<std::int64_t> values;
-  LatencyHistogram histogram;
+  CompletionRecorder::Histogram histogram;
   for (int i = 0; i < 5'000; ++i) {
     values.push_back(static_cast<std::int64_t>(latency(random)));
     histogram.record(nanoseconds(values.back()));
@@ -42,7 +42,7 @@ TEST(LatencyHistogram, every_rank_is_within_a_thousandth_above_the_sorted_value)
 }
 
 TEST(LatencyHistogram, percentile_takes_mlperfs_rank) {
-  LatencyHistogram histogram;
+  CompletionRecorder::Histogram histogram;
   for (std::int64_t i = 0; i < 1000; ++i) {
     histogram.record(nanoseconds(i));
   }
@@ -52,7 +52,7 @@ TEST(LatencyHistogram, percentile_takes_mlperfs_rank) {
 }
 
 TEST(LatencyHistogram, keeps_count_extremes_and_mean_exactly) {
-  LatencyHistogram histogram;
+  CompletionRecorder::Histogram histogram;
   histogram.record(nanoseconds(1'000'003));
   histogram.record(nanoseconds(5'000'000'001));
   histogram.record(nanoseconds(-4));
@@ -63,7 +63,7 @@ TEST(LatencyHistogram, keeps_count_extremes_and_mean_exactly) {
 }
 
 TEST(LatencyHistogram, holds_the_longest_time_there_is) {
-  LatencyHistogram histogram;
+  CompletionRecorder::Histogram histogram;
   histogram.record(nanoseconds::max());
   histogram.record(nanoseconds::max());
   EXPECT_EQ(histogram.at_rank(0), nanoseconds::max());
@@ -71,7 +71,7 @@ TEST(LatencyHistogram, holds_the_longest_time_there_is) {
 
 TEST(LatencyHistogram, neighbours_of_every_octave_stay_in_order) {
   for (int bit = 1; bit < 62; ++bit) {
-    LatencyHistogram histogram;
+    CompletionRecorder::Histogram histogram;
     const std::int64_t edge = std::int64_t{1} << bit;
     histogram.record(nanoseconds(edge - 1));
     histogram.record(nanoseconds(edge));
@@ -83,7 +83,7 @@ TEST(LatencyHistogram, neighbours_of_every_octave_stay_in_order) {
 }
 
 TEST(LatencyHistogram, empty_one_reads_zero) {
-  const LatencyHistogram histogram;
+  const CompletionRecorder::Histogram histogram;
   EXPECT_EQ(histogram.percentile(99.0).count(), 0);
   EXPECT_EQ(histogram.mean().count(), 0);
   EXPECT_EQ(histogram.min().count(), 0);

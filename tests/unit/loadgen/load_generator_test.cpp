@@ -9,8 +9,7 @@
 #include <random>
 
 #include "harness/base/error.hpp"
-#include "harness/loadgen/query_schedule.hpp"
-#include "runners/fake/scripted_load.hpp"
+#include "runners/fake/fake_script.hpp"
 
 namespace plumb::loadgen {
 namespace {
@@ -18,19 +17,19 @@ namespace {
 using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using Kind = Shortfall::Kind;
+using Kind = LoadResult::Shortfall::Kind;
 
-RequestedLoad asked(LoadScenario scenario, Seconds duration, std::uint64_t queries) {
+RequestedLoad asked(RequestedLoad::Scenario scenario, Seconds duration, std::uint64_t queries) {
   RequestedLoad load;
   load.scenario = scenario;
   load.minimum_duration = duration;
   load.minimum_queries = queries;
   load.total_samples = 40;
-  if (scenario == LoadScenario::kServer) {
+  if (scenario == RequestedLoad::Scenario::kServer) {
     load.target_rate = 1000.0;
     load.latency_limit = Seconds(0.010);
   }
-  if (scenario == LoadScenario::kOffline) {
+  if (scenario == RequestedLoad::Scenario::kOffline) {
     load.minimum_queries.reset();
   }
   return load;
@@ -38,19 +37,19 @@ RequestedLoad asked(LoadScenario scenario, Seconds duration, std::uint64_t queri
 
 std::vector<Kind> kinds(const LoadResult& result) {
   std::vector<Kind> found;
-  for (const Shortfall& shortfall : result.shortfalls) {
+  for (const LoadResult::Shortfall& shortfall : result.shortfalls) {
     found.push_back(shortfall.kind);
   }
   return found;
 }
 
 TEST(LoadGenerator, single_stream_issues_when_the_last_query_is_answered) {
-  fake::ScriptedClock clock;
+  fake::ScriptedSystem::Clock clock;
   fake::ScriptedSystem system(clock, fake::ScriptedSystem::after([](std::size_t i) {
                                 return fake::Nanoseconds(100 * (i % 3 + 1));
                               }));
-  const auto result =
-      run_load(resolve_load(asked(LoadScenario::kSingleStream, Seconds(0.0), 70)), system, clock);
+  const auto result = run_load(
+      resolve_load(asked(RequestedLoad::Scenario::kSingleStream, Seconds(0.0), 70)), system, clock);
   ASSERT_EQ(system.issues.size(), 70U);
   fake::Nanoseconds due{};
   for (std::size_t i = 0; i < 70; ++i) {
@@ -68,9 +67,9 @@ TEST(LoadGenerator, single_stream_issues_when_the_last_query_is_answered) {
 }
 
 TEST(LoadGenerator, runs_until_both_duration_and_count_are_reached) {
-  fake::ScriptedClock clock;
+  fake::ScriptedSystem::Clock clock;
   fake::ScriptedSystem system(clock, fake::ScriptedSystem::after([](std::size_t) { return 1ms; }));
-  RequestedLoad load = asked(LoadScenario::kSingleStream, Seconds(0.5), 64);
+  RequestedLoad load = asked(RequestedLoad::Scenario::kSingleStream, Seconds(0.5), 64);
   EXPECT_EQ(run_load(resolve_load(load), system, clock).queries_issued, 501U);
   load.minimum_queries = 700;
   EXPECT_EQ(run_load(resolve_load(load), system, clock).queries_issued, 700U);
@@ -82,12 +81,14 @@ TEST(LoadGenerator, percentiles_and_estimate_are_those_of_the_sorted_latencies) 
   for (std::int64_t& latency : latencies) {
     latency = 1 + static_cast<std::int64_t>(random() % 2000);  // exact in the histogram
   }
-  fake::ScriptedClock clock;
+  fake::ScriptedSystem::Clock clock;
   fake::ScriptedSystem system(clock, fake::ScriptedSystem::after([&](std::size_t i) {
                                 return fake::Nanoseconds(latencies[i]);
                               }));
   const auto result =
-      run_load(resolve_load(asked(LoadScenario::kSingleStream, Seconds(0.0), 1000)), system, clock);
+      run_load(resolve_load(asked(RequestedLoad::Scenario::kSingleStream, Seconds(0.0), 1000)),
+               system,
+               clock);
   std::sort(latencies.begin(), latencies.end());
   EXPECT_EQ(result.percentile_latency.count(), latencies[900]);
   EXPECT_THAT(result.sample_latency.percentiles,
@@ -103,10 +104,10 @@ TEST(LoadGenerator, percentiles_and_estimate_are_those_of_the_sorted_latencies) 
 }
 
 TEST(LoadGenerator, says_which_condition_failed_and_by_how_much) {
-  fake::ScriptedClock clock;
+  fake::ScriptedSystem::Clock clock;
   fake::ScriptedSystem system(clock,
                               fake::ScriptedSystem::after([](std::size_t) { return 100ms; }));
-  RequestedLoad load = asked(LoadScenario::kSingleStream, Seconds(10.0), 80);
+  RequestedLoad load = asked(RequestedLoad::Scenario::kSingleStream, Seconds(10.0), 80);
   load.maximum_duration = Seconds(5.0);
   const auto result = run_load(resolve_load(load), system, clock);
   EXPECT_TRUE(result.out_of_budget);
@@ -124,7 +125,7 @@ TEST(LoadGenerator, says_which_condition_failed_and_by_how_much) {
 TEST(LoadGenerator, fixed_duration_needs_no_guess) {
   RequestedLoad load;
   load.fixed_duration = Seconds(1.0);
-  fake::ScriptedClock clock;
+  fake::ScriptedSystem::Clock clock;
   fake::ScriptedSystem system(clock, fake::ScriptedSystem::after([](std::size_t) { return 10ms; }));
   const auto result = run_load(resolve_load(load), system, clock);
   EXPECT_EQ(result.queries_issued, 101U);
@@ -132,15 +133,15 @@ TEST(LoadGenerator, fixed_duration_needs_no_guess) {
 }
 
 TEST(LoadGenerator, multi_stream_query_ends_with_its_last_sample_in_any_order) {
-  fake::ScriptedClock clock;
+  fake::ScriptedSystem::Clock clock;
   fake::ScriptedSystem system(
       clock, [](fake::ScriptedSystem& s, const fake::ScriptedSystem::Issue& query) {
         for (std::size_t i = 0; i < query.samples.size(); ++i) {
           s.answer({{}, {query.samples[i]}}, fake::Nanoseconds(1800 - 100 * i));
         }
       });
-  const auto result =
-      run_load(resolve_load(asked(LoadScenario::kMultiStream, Seconds(0.0), 662)), system, clock);
+  const auto result = run_load(
+      resolve_load(asked(RequestedLoad::Scenario::kMultiStream, Seconds(0.0), 662)), system, clock);
   EXPECT_TRUE(result.valid());
   EXPECT_EQ(result.samples_completed, 8U * 662U);
   EXPECT_EQ(result.query_latency.min, 1800ns);
@@ -162,11 +163,11 @@ TEST(LoadGenerator, multi_stream_query_ends_with_its_last_sample_in_any_order) {
 }
 
 TEST(LoadGenerator, server_issues_exactly_on_its_schedule) {
-  fake::ScriptedClock clock;
+  fake::ScriptedSystem::Clock clock;
   fake::ScriptedSystem system(clock, fake::ScriptedSystem::after([](std::size_t) { return 3ms; }));
-  const auto load = resolve_load(asked(LoadScenario::kServer, Seconds(2.0), 459));
+  const auto load = resolve_load(asked(RequestedLoad::Scenario::kServer, Seconds(2.0), 459));
   const auto result = run_load(load, system, clock);
-  ArrivalSchedule schedule(load.seeds.schedule, 1000.0);
+  EffectiveLoad::Arrivals schedule(load.seeds.schedule, 1000.0);
   for (const auto& query : system.issues) {
     EXPECT_EQ(query.time, schedule.next());
   }
@@ -182,14 +183,14 @@ TEST(LoadGenerator, server_issues_exactly_on_its_schedule) {
 }
 
 TEST(LoadGenerator, server_counts_late_issues_against_the_system) {
-  fake::ScriptedClock clock;
+  fake::ScriptedSystem::Clock clock;
   fake::ScriptedSystem system(
       clock, [](fake::ScriptedSystem& s, const fake::ScriptedSystem::Issue& query) {
         s.clock.spend(2ms);  // twice as long as there is between two arrivals
         s.answer(query, 0ns);
       });
-  const auto result =
-      run_load(resolve_load(asked(LoadScenario::kServer, Seconds(0.0), 1000)), system, clock);
+  const auto result = run_load(
+      resolve_load(asked(RequestedLoad::Scenario::kServer, Seconds(0.0), 1000)), system, clock);
   EXPECT_GT(result.sample_latency.max, 800ms);
   EXPECT_GT(result.lateness->max, 800ms);
   ASSERT_THAT(kinds(result), ElementsAre(Kind::kLatency, Kind::kConfidence));
@@ -201,11 +202,11 @@ TEST(LoadGenerator, server_counts_late_issues_against_the_system) {
 TEST(LoadGenerator, server_judges_the_limit_by_exact_counts) {
   // 99 % of 1,000: sorted[990] must keep the limit, so 9 may be over it.
   for (const std::size_t over : {9U, 10U}) {
-    fake::ScriptedClock clock;
+    fake::ScriptedSystem::Clock clock;
     fake::ScriptedSystem system(clock, fake::ScriptedSystem::after([over](std::size_t i) {
                                   return i % 100 == 7 && i / 100 < over ? 10ms + 1ns : 10ms;
                                 }));
-    RequestedLoad load = asked(LoadScenario::kServer, Seconds(0.0), 1000);
+    RequestedLoad load = asked(RequestedLoad::Scenario::kServer, Seconds(0.0), 1000);
     load.target_rate = 1e6;
     const auto result = run_load(resolve_load(load), system, clock);
     EXPECT_EQ(result.over_latency, over);
@@ -217,11 +218,11 @@ TEST(LoadGenerator, server_judges_the_limit_by_exact_counts) {
 }
 
 TEST(LoadGenerator, server_takes_answers_in_any_order) {
-  fake::ScriptedClock clock;
+  fake::ScriptedSystem::Clock clock;
   fake::ScriptedSystem system(clock, fake::ScriptedSystem::after([](std::size_t i) {
                                 return fake::Nanoseconds(10ms) - i * 1us;
                               }));
-  RequestedLoad load = asked(LoadScenario::kServer, Seconds(0.0), 9000);
+  RequestedLoad load = asked(RequestedLoad::Scenario::kServer, Seconds(0.0), 9000);
   load.target_rate = 1e7;
   const auto result = run_load(resolve_load(load), system, clock);
   EXPECT_EQ(result.queries_completed, 9000U);
@@ -231,14 +232,14 @@ TEST(LoadGenerator, server_takes_answers_in_any_order) {
 }
 
 TEST(LoadGenerator, offline_has_every_sample_at_the_start) {
-  fake::ScriptedClock clock;
+  fake::ScriptedSystem::Clock clock;
   fake::ScriptedSystem system(
       clock, [](fake::ScriptedSystem& s, const fake::ScriptedSystem::Issue& query) {
         for (std::size_t i = 0; i < query.samples.size(); ++i) {
           s.answer({{}, {query.samples[i]}}, 1ms * (i + 1));
         }
       });
-  RequestedLoad load = asked(LoadScenario::kOffline, Seconds(0.1), 1);
+  RequestedLoad load = asked(RequestedLoad::Scenario::kOffline, Seconds(0.1), 1);
   load.samples_per_query = 100;
   const auto result = run_load(resolve_load(load), system, clock);
   ASSERT_EQ(system.issues.size(), 1U);
@@ -252,7 +253,7 @@ TEST(LoadGenerator, offline_has_every_sample_at_the_start) {
 }
 
 TEST(LoadGenerator, offline_of_fixed_duration_keeps_two_queries_outstanding) {
-  fake::ScriptedClock clock;
+  fake::ScriptedSystem::Clock clock;
   std::uint64_t answered = 0;
   std::uint64_t most = 0;
   fake::Nanoseconds free_at{};
@@ -264,7 +265,7 @@ TEST(LoadGenerator, offline_of_fixed_duration_keeps_two_queries_outstanding) {
         most = std::max<std::uint64_t>(most, s.issues.size() - answered);
       });
   RequestedLoad load;
-  load.scenario = LoadScenario::kOffline;
+  load.scenario = RequestedLoad::Scenario::kOffline;
   load.fixed_duration = Seconds(1.0);
   load.samples_per_query = 16;
   const auto result = run_load(resolve_load(load), system, clock);
@@ -275,14 +276,14 @@ TEST(LoadGenerator, offline_of_fixed_duration_keeps_two_queries_outstanding) {
 }
 
 TEST(LoadGenerator, drops_what_is_never_answered_and_ignores_what_comes_late) {
-  fake::ScriptedClock clock;
+  fake::ScriptedSystem::Clock clock;
   fake::ScriptedSystem system(
       clock, [](fake::ScriptedSystem& s, const fake::ScriptedSystem::Issue& query) {
         if (s.issues.size() % 100 != 50) {
           s.answer(query, 1ms);
         }
       });
-  RequestedLoad load = asked(LoadScenario::kServer, Seconds(0.0), 500);
+  RequestedLoad load = asked(RequestedLoad::Scenario::kServer, Seconds(0.0), 500);
   load.stall_limit = Seconds(2.0);
   const auto result = run_load(resolve_load(load), system, clock);
   EXPECT_EQ(result.samples_dropped, 5U);
@@ -295,22 +296,22 @@ TEST(LoadGenerator, drops_what_is_never_answered_and_ignores_what_comes_late) {
 }
 
 TEST(LoadGenerator, single_stream_ends_with_a_query_that_is_never_answered) {
-  fake::ScriptedClock clock;
+  fake::ScriptedSystem::Clock clock;
   fake::ScriptedSystem system(
       clock, [](fake::ScriptedSystem& s, const fake::ScriptedSystem::Issue& query) {
         if (s.issues.size() < 10) {
           s.answer(query, 1ms);
         }
       });
-  const auto result =
-      run_load(resolve_load(asked(LoadScenario::kSingleStream, Seconds(1.0), 1)), system, clock);
+  const auto result = run_load(
+      resolve_load(asked(RequestedLoad::Scenario::kSingleStream, Seconds(1.0), 1)), system, clock);
   EXPECT_EQ(result.queries_issued, 10U);
   EXPECT_EQ(result.samples_dropped, 1U);
   EXPECT_EQ(result.shortfalls.front().kind, Kind::kDropped);
 }
 
 TEST(LoadGenerator, counts_answers_to_nothing) {
-  fake::ScriptedClock clock;
+  fake::ScriptedSystem::Clock clock;
   fake::ScriptedSystem system(
       clock, [](fake::ScriptedSystem& s, const fake::ScriptedSystem::Issue& query) {
         s.answer(query, 1us);
@@ -322,14 +323,16 @@ TEST(LoadGenerator, counts_answers_to_nothing) {
         }
       });
   const auto result =
-      run_load(resolve_load(asked(LoadScenario::kSingleStream, Seconds(0.0), 100)), system, clock);
+      run_load(resolve_load(asked(RequestedLoad::Scenario::kSingleStream, Seconds(0.0), 100)),
+               system,
+               clock);
   EXPECT_EQ(result.queries_completed, 100U);
   EXPECT_EQ(result.unknown_answers, 4U);
   EXPECT_THAT(kinds(result), ElementsAre(Kind::kMiscounted));
 }
 
 TEST(LoadGenerator, goes_on_after_failed_samples_and_keeps_the_first_reason) {
-  fake::ScriptedClock clock;
+  fake::ScriptedSystem::Clock clock;
   fake::ScriptedSystem system(
       clock, [](fake::ScriptedSystem& s, const fake::ScriptedSystem::Issue& query) {
         if (s.issues.size() % 10 == 0) {
@@ -340,7 +343,9 @@ TEST(LoadGenerator, goes_on_after_failed_samples_and_keeps_the_first_reason) {
         }
       });
   const auto result =
-      run_load(resolve_load(asked(LoadScenario::kSingleStream, Seconds(0.0), 100)), system, clock);
+      run_load(resolve_load(asked(RequestedLoad::Scenario::kSingleStream, Seconds(0.0), 100)),
+               system,
+               clock);
   EXPECT_EQ(result.samples_failed, 10U);
   EXPECT_EQ(result.samples_dropped, 0U);
   EXPECT_EQ(result.queries_completed, 90U);
@@ -361,14 +366,14 @@ class KeptResponses final : public ResponseLog {
 };
 
 TEST(LoadGenerator, accuracy_mode_runs_every_sample_once_in_each_scenario) {
-  for (const auto scenario : {LoadScenario::kSingleStream,
-                              LoadScenario::kMultiStream,
-                              LoadScenario::kServer,
-                              LoadScenario::kOffline}) {
-    fake::ScriptedClock clock;
+  for (const auto scenario : {RequestedLoad::Scenario::kSingleStream,
+                              RequestedLoad::Scenario::kMultiStream,
+                              RequestedLoad::Scenario::kServer,
+                              RequestedLoad::Scenario::kOffline}) {
+    fake::ScriptedSystem::Clock clock;
     fake::ScriptedSystem system(clock, fake::ScriptedSystem::after([](std::size_t) { return 1s; }));
     RequestedLoad load = asked(scenario, Seconds(100.0), 5000);
-    load.mode = LoadMode::kAccuracy;
+    load.mode = RequestedLoad::Mode::kAccuracy;
     load.total_samples = 43;
     load.loaded_samples = 7;
     KeptResponses kept;
@@ -382,10 +387,10 @@ TEST(LoadGenerator, accuracy_mode_runs_every_sample_once_in_each_scenario) {
 }
 
 TEST(LoadGenerator, accuracy_mode_that_runs_out_of_budget_is_not_valid) {
-  fake::ScriptedClock clock;
+  fake::ScriptedSystem::Clock clock;
   fake::ScriptedSystem system(clock, fake::ScriptedSystem::after([](std::size_t) { return 1s; }));
-  RequestedLoad load = asked(LoadScenario::kSingleStream, Seconds(0.0), 1);
-  load.mode = LoadMode::kAccuracy;
+  RequestedLoad load = asked(RequestedLoad::Scenario::kSingleStream, Seconds(0.0), 1);
+  load.mode = RequestedLoad::Mode::kAccuracy;
   load.maximum_duration = Seconds(10.0);
   const auto result = run_load(resolve_load(load), system, clock);
   ASSERT_THAT(kinds(result), ElementsAre(Kind::kCount));
@@ -393,13 +398,13 @@ TEST(LoadGenerator, accuracy_mode_that_runs_out_of_budget_is_not_valid) {
 }
 
 TEST(LoadGenerator, warm_up_leaves_no_trace_in_the_result) {
-  fake::ScriptedClock clock;
+  fake::ScriptedSystem::Clock clock;
   int calls = 0;
   fake::ScriptedSystem system(
       clock, [&](fake::ScriptedSystem& s, const fake::ScriptedSystem::Issue& query) {
         s.answer(query, ++calls <= 5 ? 500ms : 1us);
       });
-  RequestedLoad load = asked(LoadScenario::kSingleStream, Seconds(0.0), 100);
+  RequestedLoad load = asked(RequestedLoad::Scenario::kSingleStream, Seconds(0.0), 100);
   load.warm_up = Seconds(1.0);
   const auto result = run_load(resolve_load(load), system, clock);
   EXPECT_EQ(system.starts, 2);
@@ -409,10 +414,10 @@ TEST(LoadGenerator, warm_up_leaves_no_trace_in_the_result) {
 }
 
 TEST(LoadGenerator, server_in_accuracy_mode_needs_no_rate) {
-  fake::ScriptedClock clock;
+  fake::ScriptedSystem::Clock clock;
   fake::ScriptedSystem system(clock, fake::ScriptedSystem::after([](std::size_t) { return 1s; }));
-  RequestedLoad load = asked(LoadScenario::kServer, Seconds(0.0), 1);
-  load.mode = LoadMode::kAccuracy;
+  RequestedLoad load = asked(RequestedLoad::Scenario::kServer, Seconds(0.0), 1);
+  load.mode = RequestedLoad::Mode::kAccuracy;
   load.target_rate.reset();
   const LoadResult result = run_load(resolve_load(load), system, clock);
   EXPECT_EQ(result.queries_completed, 40U);
@@ -420,25 +425,27 @@ TEST(LoadGenerator, server_in_accuracy_mode_needs_no_rate) {
 }
 
 TEST(LoadGenerator, slots_are_used_again) {
-  fake::ScriptedClock clock;
+  fake::ScriptedSystem::Clock clock;
   std::uint32_t largest = 0;
   fake::ScriptedSystem system(
       clock, [&](fake::ScriptedSystem& s, const fake::ScriptedSystem::Issue& query) {
         largest = std::max(largest, static_cast<std::uint32_t>(query.samples[0].id));
-        s.answers->complete(std::vector<SampleResponse>{{query.samples[0].id, {}}});
+        s.answers->complete(std::vector<Completions::Response>{{query.samples[0].id, {}}});
       });
-  const auto result = run_load(
-      resolve_load(asked(LoadScenario::kSingleStream, Seconds(0.0), 50'000)), system, clock);
+  const auto result =
+      run_load(resolve_load(asked(RequestedLoad::Scenario::kSingleStream, Seconds(0.0), 50'000)),
+               system,
+               clock);
   EXPECT_EQ(result.queries_completed, 50'000U);
-  EXPECT_LE(largest, InFlightTable::kSlotsAChunk);
+  EXPECT_LE(largest, CompletionRecorder::InFlightTable::kSlotsAChunk);
 }
 
 TEST(LoadGenerator, same_seed_same_samples) {
   const auto indices = [](std::uint64_t seed) {
-    fake::ScriptedClock clock;
+    fake::ScriptedSystem::Clock clock;
     fake::ScriptedSystem system(clock,
                                 fake::ScriptedSystem::after([](std::size_t) { return 1us; }));
-    RequestedLoad load = asked(LoadScenario::kSingleStream, Seconds(0.0), 200);
+    RequestedLoad load = asked(RequestedLoad::Scenario::kSingleStream, Seconds(0.0), 200);
     load.seeds.samples = seed;
     load.loaded_samples = 10;
     static_cast<void>(run_load(resolve_load(load), system, clock));
@@ -454,9 +461,9 @@ TEST(LoadGenerator, same_seed_same_samples) {
 }
 
 TEST(LoadGenerator, server_without_a_rate_is_refused) {
-  fake::ScriptedClock clock;
+  fake::ScriptedSystem::Clock clock;
   fake::ScriptedSystem system(clock, fake::ScriptedSystem::after([](std::size_t) { return 1us; }));
-  RequestedLoad load = asked(LoadScenario::kServer, Seconds(0.0), 1);
+  RequestedLoad load = asked(RequestedLoad::Scenario::kServer, Seconds(0.0), 1);
   load.target_rate.reset();
   EXPECT_THROW(static_cast<void>(run_load(resolve_load(load), system, clock)), Error);
 }

@@ -41,7 +41,7 @@ class ThreadedSystem final : public SystemUnderTest {
     const std::scoped_lock lock(mutex_);
     answers_ = std::move(completions);
   }
-  void issue(std::span<const QuerySample> samples) override {
+  void issue(std::span<const SystemUnderTest::Sample> samples) override {
     const std::scoped_lock lock(mutex_);
     queue_.insert(queue_.end(), samples.begin(), samples.end());
     changed_.notify_all();
@@ -52,7 +52,7 @@ class ThreadedSystem final : public SystemUnderTest {
   void work(unsigned seed) {
     std::mt19937 random(seed);
     while (true) {
-      std::vector<SampleResponse> responses;
+      std::vector<Completions::Response> responses;
       std::shared_ptr<Completions> answers;
       {
         std::unique_lock lock(mutex_);
@@ -73,7 +73,7 @@ class ThreadedSystem final : public SystemUnderTest {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<QuerySample> queue_;
+  std::deque<SystemUnderTest::Sample> queue_;
   std::shared_ptr<Completions> answers_;
   bool ended_ = false;
   std::vector<std::thread> threads_;
@@ -82,14 +82,15 @@ class ThreadedSystem final : public SystemUnderTest {
 TEST(LoadRealTime, every_answer_is_counted_once_with_many_threads_and_any_order) {
   const auto clock = make_steady_load_clock();
   ThreadedSystem system(4);
-  for (const auto scenario :
-       {LoadScenario::kServer, LoadScenario::kMultiStream, LoadScenario::kOffline}) {
+  for (const auto scenario : {RequestedLoad::Scenario::kServer,
+                              RequestedLoad::Scenario::kMultiStream,
+                              RequestedLoad::Scenario::kOffline}) {
     RequestedLoad load;
     load.scenario = scenario;
     load.minimum_duration = Seconds(0.0);
     load.total_samples = 100;
     load.warm_up = Seconds(0.01);
-    if (scenario == LoadScenario::kServer) {
+    if (scenario == RequestedLoad::Scenario::kServer) {
       load.minimum_queries = 20'000;
       load.target_rate = 200'000.0;
       load.latency_limit = Seconds(60.0);
@@ -116,7 +117,7 @@ TEST(LoadRealTime, server_keeps_its_schedule) {
   const auto clock = make_steady_load_clock();
   ThreadedSystem system(1);
   RequestedLoad load;
-  load.scenario = LoadScenario::kServer;
+  load.scenario = RequestedLoad::Scenario::kServer;
   load.target_rate = 500.0;
   load.latency_limit = Seconds(60.0);
   load.fixed_duration = Seconds(1.0);
@@ -131,7 +132,7 @@ TEST(LoadRealTime, steady_clock_waits_to_the_deadline_and_no_longer_than_it_must
   const auto begin = clock->now();
   EXPECT_GE(clock->wait_until(begin + 3ms), begin + 3ms);
   EXPECT_GE(clock->now(), begin + 3ms);
-  CompletionCount count;
+  LoadClock::CompletionCount count;
   EXPECT_FALSE(clock->wait_for(count, 1, clock->now() + 2ms));
   std::thread other([&] {
     std::this_thread::sleep_for(5ms);

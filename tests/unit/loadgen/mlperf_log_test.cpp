@@ -12,7 +12,7 @@
 #include <sstream>
 
 #include "harness/loadgen/load_generator.hpp"
-#include "runners/fake/scripted_load.hpp"
+#include "runners/fake/fake_script.hpp"
 
 namespace plumb::loadgen {
 namespace {
@@ -52,13 +52,13 @@ Detail parse_detail(const std::string& text) {
   return detail;
 }
 
-RequestedLoad asked(LoadScenario scenario) {
+RequestedLoad asked(RequestedLoad::Scenario scenario) {
   RequestedLoad load;
   load.scenario = scenario;
   load.total_samples = 60;
   load.loaded_samples = 50;
   load.seeds = kMlperfSeeds;
-  if (scenario == LoadScenario::kServer) {
+  if (scenario == RequestedLoad::Scenario::kServer) {
     load.target_rate = 100.0;
     load.latency_limit = Seconds(0.015);
   }
@@ -73,7 +73,7 @@ struct LoggedRun {
 };
 
 LoggedRun run(const RequestedLoad& load, const fake::ScriptedSystem::OnIssue& on_issue) {
-  fake::ScriptedClock clock;
+  fake::ScriptedSystem::Clock clock;
   fake::ScriptedSystem system(clock, on_issue);
   LoggedRun run;
   run.result = run_load(resolve_load(load), system, clock);
@@ -111,12 +111,14 @@ TEST(MlperfLog, detail_has_the_keys_that_the_submission_checker_wants) {
                                         "requested_use_token_latencies",
                                         "result_mean_latency_ns",
                                         "num_errors"};
-  const std::map<LoadScenario, std::vector<std::string>> own{
-      {LoadScenario::kSingleStream, {"early_stopping_latency_ss", "early_stopping_latency_ms"}},
-      {LoadScenario::kMultiStream,
+  const std::map<RequestedLoad::Scenario, std::vector<std::string>> own{
+      {RequestedLoad::Scenario::kSingleStream,
+       {"early_stopping_latency_ss", "early_stopping_latency_ms"}},
+      {RequestedLoad::Scenario::kMultiStream,
        {"early_stopping_latency_ms", "result_99.00_percentile_per_query_latency_ns"}},
-      {LoadScenario::kServer, {"effective_target_latency_ns", "result_completed_samples_per_sec"}},
-      {LoadScenario::kOffline, {"result_samples_per_second"}}};
+      {RequestedLoad::Scenario::kServer,
+       {"effective_target_latency_ns", "result_completed_samples_per_sec"}},
+      {RequestedLoad::Scenario::kOffline, {"result_samples_per_second"}}};
   for (const auto& [scenario, keys] : own) {
     const LoggedRun done = run(asked(scenario), steadily(10ms));
     for (const auto* list : {&common, &keys}) {
@@ -130,7 +132,7 @@ TEST(MlperfLog, detail_has_the_keys_that_the_submission_checker_wants) {
 }
 
 TEST(MlperfLog, detail_says_what_the_result_says) {
-  const LoggedRun done = run(asked(LoadScenario::kSingleStream), steadily(10ms));
+  const LoggedRun done = run(asked(RequestedLoad::Scenario::kSingleStream), steadily(10ms));
   auto& values = done.detail.values;
   EXPECT_EQ(values.at("effective_scenario"), "SingleStream");
   EXPECT_EQ(values.at("effective_test_mode"), "PerformanceOnly");
@@ -152,7 +154,7 @@ TEST(MlperfLog, detail_says_what_the_result_says) {
 }
 
 TEST(MlperfLog, lines_have_the_time_of_the_runs_start_or_end) {
-  RequestedLoad load = asked(LoadScenario::kSingleStream);
+  RequestedLoad load = asked(RequestedLoad::Scenario::kSingleStream);
   load.fixed_duration = Seconds(2.0);
   const LoggedRun done = run(load, steadily(10ms));
   LoadResult result = done.result;
@@ -172,7 +174,7 @@ TEST(MlperfLog, lines_have_the_time_of_the_runs_start_or_end) {
 }
 
 TEST(MlperfLog, detail_lists_the_loaded_samples) {
-  const LoggedRun done = run(asked(LoadScenario::kOffline), steadily(1000s));
+  const LoggedRun done = run(asked(RequestedLoad::Scenario::kOffline), steadily(1000s));
   const auto set = done.detail.values.at("loaded_qsl_set").get<std::vector<std::uint64_t>>();
   EXPECT_EQ(set.size(), 50U);
   EXPECT_EQ(std::set<std::uint64_t>(set.begin(), set.end()).size(), 50U);
@@ -181,7 +183,7 @@ TEST(MlperfLog, detail_lists_the_loaded_samples) {
 }
 
 TEST(MlperfLog, detail_tells_errors_from_reasons) {
-  RequestedLoad load = asked(LoadScenario::kServer);
+  RequestedLoad load = asked(RequestedLoad::Scenario::kServer);
   load.fixed_duration = Seconds(3.0);
   const LoggedRun done =
       run(load, [](fake::ScriptedSystem& s, const fake::ScriptedSystem::Issue& query) {
@@ -217,7 +219,7 @@ TEST(MlperfLog, names_from_outside_cannot_forge_lines) {
 }
 
 TEST(MlperfLog, summary_has_loadgens_labels) {
-  const LoggedRun single = run(asked(LoadScenario::kSingleStream), steadily(10ms));
+  const LoggedRun single = run(asked(RequestedLoad::Scenario::kSingleStream), steadily(10ms));
   for (const char* line : {"SUT name : scripted\n",
                            "Scenario : SingleStream\n",
                            "Mode     : PerformanceOnly\n",
@@ -234,20 +236,20 @@ TEST(MlperfLog, summary_has_loadgens_labels) {
                            "No errors encountered during test.\n"}) {
     EXPECT_THAT(single.summary, HasSubstr(line));
   }
-  const LoggedRun server = run(asked(LoadScenario::kServer), steadily(20ms));
+  const LoggedRun server = run(asked(RequestedLoad::Scenario::kServer), steadily(20ms));
   EXPECT_THAT(server.summary, HasSubstr("Completed samples per second    : "));
   EXPECT_THAT(server.summary, HasSubstr("Result is : INVALID\n"));
   EXPECT_THAT(server.summary, HasSubstr("  Performance constraints satisfied : NO\n"));
   EXPECT_THAT(server.summary, HasSubstr("Recommendations:\n * the 99 % latency is 20"));
   EXPECT_THAT(server.summary, HasSubstr("target_qps : 100\ntarget_latency (ns): 15000000\n"));
-  const LoggedRun offline = run(asked(LoadScenario::kOffline), steadily(1000s));
+  const LoggedRun offline = run(asked(RequestedLoad::Scenario::kOffline), steadily(1000s));
   EXPECT_THAT(offline.summary, HasSubstr("Samples per second: 24.576\n"));
-  EXPECT_THAT(run(asked(LoadScenario::kMultiStream), steadily(10ms)).summary,
+  EXPECT_THAT(run(asked(RequestedLoad::Scenario::kMultiStream), steadily(10ms)).summary,
               HasSubstr("Per-query latency:\nMin latency (ns)                : 10000000\n"));
 }
 
 TEST(MlperfLog, every_log_says_that_nobody_verified_it) {
-  const LoggedRun done = run(asked(LoadScenario::kOffline), steadily(1000s));
+  const LoggedRun done = run(asked(RequestedLoad::Scenario::kOffline), steadily(1000s));
   for (const std::string* text : {&done.summary, &done.text}) {
     EXPECT_THAT(*text, HasSubstr("Unverified"));
     EXPECT_THAT(*text, HasSubstr("not reviewed by MLCommons"));
@@ -264,10 +266,10 @@ class BytesSystem final : public SystemUnderTest {
   void start(std::shared_ptr<Completions> completions) override {
     answers_ = std::move(completions);
   }
-  void issue(std::span<const QuerySample> samples) override {
-    for (const QuerySample& sample : samples) {
+  void issue(std::span<const SystemUnderTest::Sample> samples) override {
+    for (const SystemUnderTest::Sample& sample : samples) {
       const std::array<std::byte, 2> data{std::byte(sample.index), std::byte{0xAF}};
-      answers_->complete(std::vector<SampleResponse>{{sample.id, data}});
+      answers_->complete(std::vector<Completions::Response>{{sample.id, data}});
     }
   }
   void flush() override {}
@@ -277,10 +279,10 @@ class BytesSystem final : public SystemUnderTest {
 };
 
 TEST(MlperfLog, accuracy_log_holds_every_response_in_hex) {
-  fake::ScriptedClock clock;
+  fake::ScriptedSystem::Clock clock;
   BytesSystem system;
   RequestedLoad load;
-  load.mode = LoadMode::kAccuracy;
+  load.mode = RequestedLoad::Mode::kAccuracy;
   load.total_samples = 30;
   std::ostringstream out;
   MlperfAccuracyLog log(out);

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/loadgen/query_schedule.hpp"
+#include "harness/loadgen/load_generator.hpp"
 
 namespace plumb::loadgen {
 namespace {
@@ -13,7 +13,9 @@ namespace {
 using Indices = std::vector<std::uint64_t>;
 using testing::ElementsAre;
 
-EffectiveLoad load_of(LoadScenario scenario, LoadMode mode, std::uint64_t samples_per_query) {
+EffectiveLoad load_of(RequestedLoad::Scenario scenario,
+                      RequestedLoad::Mode mode,
+                      std::uint64_t samples_per_query) {
   EffectiveLoad load;
   load.scenario = scenario;
   load.mode = mode;
@@ -40,7 +42,8 @@ Indices picks(const EffectiveLoad& load, std::size_t count) {
 }
 
 TEST(SamplePicker, loads_the_set_that_loadgen_loads) {
-  const Indices set = sample_set(load_of(LoadScenario::kServer, LoadMode::kPerformance, 1));
+  const Indices set =
+      sample_set(load_of(RequestedLoad::Scenario::kServer, RequestedLoad::Mode::kPerformance, 1));
   EXPECT_EQ(set, (Indices{1,  5,  13, 44, 11, 37, 12, 36, 15, 33, 17, 42, 26, 38, 29, 9,  25,
                           6,  7,  41, 3,  22, 27, 20, 23, 40, 49, 32, 34, 46, 48, 24, 31, 4,
                           35, 21, 2,  47, 18, 19, 16, 45, 0,  39, 30, 8,  28, 43, 10, 14}));
@@ -48,17 +51,26 @@ TEST(SamplePicker, loads_the_set_that_loadgen_loads) {
 
 TEST(SamplePicker, draws_what_loadgen_draws) {
   const Indices drawn{0, 6, 21, 23, 2, 34, 39, 40, 45, 41, 8, 12, 1, 24, 8, 26, 3, 39, 2, 47};
-  EXPECT_EQ(picks(load_of(LoadScenario::kSingleStream, LoadMode::kPerformance, 1), 20), drawn);
-  EXPECT_EQ(picks(load_of(LoadScenario::kServer, LoadMode::kPerformance, 1), 20), drawn);
-  EXPECT_EQ(picks(load_of(LoadScenario::kMultiStream, LoadMode::kPerformance, 8), 30),
-            (Indices{49, 32, 34, 46, 48, 24, 31, 4,  21, 2, 47, 18, 19, 16, 45,
-                     0,  4,  35, 21, 2,  47, 18, 19, 16, 7, 41, 3,  22, 27, 20}));
-  EXPECT_THAT(picks(load_of(LoadScenario::kOffline, LoadMode::kPerformance, 55), 5),
-              ElementsAre(1, 5, 13, 44, 11));
+  EXPECT_EQ(
+      picks(load_of(RequestedLoad::Scenario::kSingleStream, RequestedLoad::Mode::kPerformance, 1),
+            20),
+      drawn);
+  EXPECT_EQ(
+      picks(load_of(RequestedLoad::Scenario::kServer, RequestedLoad::Mode::kPerformance, 1), 20),
+      drawn);
+  EXPECT_EQ(
+      picks(load_of(RequestedLoad::Scenario::kMultiStream, RequestedLoad::Mode::kPerformance, 8),
+            30),
+      (Indices{49, 32, 34, 46, 48, 24, 31, 4,  21, 2, 47, 18, 19, 16, 45,
+               0,  4,  35, 21, 2,  47, 18, 19, 16, 7, 41, 3,  22, 27, 20}));
+  EXPECT_THAT(
+      picks(load_of(RequestedLoad::Scenario::kOffline, RequestedLoad::Mode::kPerformance, 55), 5),
+      ElementsAre(1, 5, 13, 44, 11));
 }
 
 TEST(SamplePicker, offline_goes_round_the_set) {
-  const EffectiveLoad load = load_of(LoadScenario::kOffline, LoadMode::kPerformance, 55);
+  const EffectiveLoad load =
+      load_of(RequestedLoad::Scenario::kOffline, RequestedLoad::Mode::kPerformance, 55);
   const Indices picked = picks(load, 110);
   const Indices set = sample_set(load);
   for (std::size_t i = 0; i < picked.size(); ++i) {
@@ -68,19 +80,20 @@ TEST(SamplePicker, offline_goes_round_the_set) {
 
 TEST(SamplePicker, accuracy_asks_in_loadgens_order) {
   // LoadGen loaded all of a data set of 50 samples.
-  const auto of = [](LoadScenario scenario, std::uint64_t samples_per_query) {
-    EffectiveLoad load = load_of(scenario, LoadMode::kAccuracy, samples_per_query);
+  const auto of = [](RequestedLoad::Scenario scenario, std::uint64_t samples_per_query) {
+    EffectiveLoad load = load_of(scenario, RequestedLoad::Mode::kAccuracy, samples_per_query);
     load.total_samples = 50;
     return picks(load, 60);
   };
-  const Indices single = of(LoadScenario::kSingleStream, 1);
+  const Indices single = of(RequestedLoad::Scenario::kSingleStream, 1);
   ASSERT_EQ(single.size(), 50U);
   EXPECT_EQ(Indices(single.begin(), single.begin() + 10),
             (Indices{28, 6, 12, 37, 21, 34, 11, 41, 23, 29}));
-  EXPECT_EQ(of(LoadScenario::kServer, 1), single);
-  EXPECT_EQ(of(LoadScenario::kOffline, 50),
-            sample_set(load_of(LoadScenario::kOffline, LoadMode::kPerformance, 50)));
-  const Indices multi = of(LoadScenario::kMultiStream, 8);
+  EXPECT_EQ(of(RequestedLoad::Scenario::kServer, 1), single);
+  EXPECT_EQ(of(RequestedLoad::Scenario::kOffline, 50),
+            sample_set(
+                load_of(RequestedLoad::Scenario::kOffline, RequestedLoad::Mode::kPerformance, 50)));
+  const Indices multi = of(RequestedLoad::Scenario::kMultiStream, 8);
   ASSERT_EQ(multi.size(), 50U) << "LoadGen asks some again, to fill the query that is cut here";
   EXPECT_EQ(Indices(multi.begin(), multi.begin() + 10),
             (Indices{10, 14, 25, 6, 7, 41, 3, 22, 27, 20}));

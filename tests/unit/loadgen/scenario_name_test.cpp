@@ -17,11 +17,11 @@ TEST(ScenarioName, is_read_as_it_is_written) {
 }
 
 TEST(ScenarioName, interactive_is_loaded_as_server) {
-  EXPECT_EQ(load_scenario(ScenarioName::kInteractive), LoadScenario::kServer);
-  for (const LoadScenario load : {LoadScenario::kSingleStream,
-                                  LoadScenario::kMultiStream,
-                                  LoadScenario::kServer,
-                                  LoadScenario::kOffline}) {
+  EXPECT_EQ(load_scenario(ScenarioName::kInteractive), RequestedLoad::Scenario::kServer);
+  for (const RequestedLoad::Scenario load : {RequestedLoad::Scenario::kSingleStream,
+                                             RequestedLoad::Scenario::kMultiStream,
+                                             RequestedLoad::Scenario::kServer,
+                                             RequestedLoad::Scenario::kOffline}) {
     EXPECT_EQ(load_scenario(name_of(load)), load);
   }
 }

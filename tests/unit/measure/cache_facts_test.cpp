@@ -5,7 +5,7 @@
 #include <fstream>
 #include <string>
 
-#include "harness/measure/cpu_facts.hpp"
+#include "harness/measure/processor.hpp"
 
 namespace plumb::measure {
 namespace {
@@ -34,9 +34,7 @@ TEST_F(CacheFactsFiles, takes_the_highest_level) {
   add(1, "1", "Instruction", "32K");
   add(2, "2", "Unified", "2048K");
   add(3, "3", "Unified", "107520K");
-  const CacheFacts facts = read_cache_facts(folder_);
-  EXPECT_EQ(facts.last_level.value, 107520 * 1024);
-  EXPECT_FALSE(facts.assumed);
+  EXPECT_EQ(read_last_level_cache(folder_).value_or(Bytes{}).value, 107520 * 1024);
 }
 
 TEST_F(CacheFactsFiles, passes_over_instruction_caches_and_nonsense) {
@@ -47,13 +45,11 @@ TEST_F(CacheFactsFiles, passes_over_instruction_caches_and_nonsense) {
   add(4, "6", "Unified", "99999999999999999999K");
   add(5, "7", "Unified", "9223372036854775807G");
   add(6, "x", "Unified", "8M");
-  EXPECT_EQ(read_cache_facts(folder_).last_level.value, 1 << 20);
+  EXPECT_EQ(read_last_level_cache(folder_).value_or(Bytes{}).value, 1 << 20);
 }
 
-TEST_F(CacheFactsFiles, assumes_a_size_where_the_system_does_not_say) {
-  const CacheFacts facts = read_cache_facts(folder_ / "nowhere");
-  EXPECT_EQ(facts.last_level, kAssumedLastLevelCache);
-  EXPECT_TRUE(facts.assumed);
+TEST_F(CacheFactsFiles, knows_no_size_where_the_system_does_not_say) {
+  EXPECT_EQ(read_last_level_cache(folder_ / "nowhere"), std::nullopt);
 }
 
 }  // namespace

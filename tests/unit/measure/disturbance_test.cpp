@@ -31,7 +31,7 @@ TEST_F(DisturbanceFiles, reads_what_the_kernel_writes) {
   write("loadavg", "2.50 0.30 0.54 2/96 20876\n");
   write("pressure/cpu",
         "some avg10=7.46 avg60=4.45 avg300=2.05 total=354700131\nfull avg10=0 total=1\n");
-  const DisturbanceReading reading = read_disturbance(folder_);
+  const Disturbance::Reading reading = read_disturbance(folder_);
   EXPECT_DOUBLE_EQ(reading.steal_ticks.value(), 40.0);
   EXPECT_DOUBLE_EQ(reading.total_ticks.value(), 1000.0) << "guest time is part of user";
   EXPECT_DOUBLE_EQ(reading.load.value(), 2.5);
@@ -39,7 +39,7 @@ TEST_F(DisturbanceFiles, reads_what_the_kernel_writes) {
 }
 
 TEST_F(DisturbanceFiles, missing_files_are_absent_values) {
-  const DisturbanceReading reading = read_disturbance(folder_ / "nowhere");
+  const Disturbance::Reading reading = read_disturbance(folder_ / "nowhere");
   EXPECT_FALSE(reading.steal_ticks.has_value());
   EXPECT_FALSE(reading.load.has_value());
   EXPECT_FALSE(reading.pressure_microseconds.has_value());
@@ -65,16 +65,16 @@ TEST_F(DisturbanceFiles, hostile_files_are_absent_values) {
     write("stat", text);
     write("loadavg", text == "" ? text : "x" + text);
     write("pressure/cpu", text);
-    const DisturbanceReading reading = read_disturbance(folder_);
+    const Disturbance::Reading reading = read_disturbance(folder_);
     EXPECT_FALSE(reading.steal_ticks.has_value()) << text.substr(0, 40);
     EXPECT_FALSE(reading.load.has_value()) << text.substr(0, 40);
     EXPECT_FALSE(reading.pressure_microseconds.has_value()) << text.substr(0, 40);
   }
 }
 
-DisturbanceReading moment(
+Disturbance::Reading moment(
     double wall, std::int64_t switches, double steal, double total, double pressure) {
-  DisturbanceReading reading;
+  Disturbance::Reading reading;
   reading.wall = Seconds(wall);
   reading.involuntary_switches = switches;
   reading.steal_ticks = steal;
@@ -130,7 +130,7 @@ TEST(Disturbance, counters_that_run_backwards_say_nothing) {
 }
 
 TEST(Disturbance, watches_a_real_block) {
-  const DisturbanceReading begin = read_disturbance();
+  const Disturbance::Reading begin = read_disturbance();
   const Disturbance result = disturbance_between(begin, read_disturbance());
   EXPECT_GE(result.involuntary_switches, 0);
 }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "harness/measure/cpu_facts.hpp"
+#include "harness/measure/processor.hpp"
 
 namespace plumb::measure {
 namespace {

@@ -57,11 +57,11 @@ TEST(Sampler, stops_as_soon_as_the_interval_is_tight) {
 
 /// Region with a clock of its own, as a GPU has: 250 executions in each sample, whatever is asked
 /// for.
-class OwnClockRegion : public ScriptedRegion, public OwnClock {
+class OwnClockRegion : public ScriptedRegion, public TimedRegion::OwnClock {
  public:
   OwnClockRegion() : ScriptedRegion([](std::size_t) { return 0.0; }) {}
   [[nodiscard]] bool has_clock() const override { return true; }
-  OwnSample own_sample() override {
+  TimedRegion::OwnClock::Sample own_sample() override {
     now += Seconds(0.5);  // launching and waiting, which are not in the sample
     return {Seconds(4e-6), Seconds(5e-6), 250};
   }

@@ -89,7 +89,7 @@ TEST(LayerKey, carries_epilogue_strides_and_promise) {
   spec.inputs[2].reset();
   spec.inputs.push_back(f32({1, 64, 56, 56}));
   spec.inputs[0]->strides = {200704, 1, 3584, 64};
-  spec.math = MathClass::kTf32;
+  spec.math = LayerSpec::MathClass::kTf32;
   spec.accumulate = DataType::kF64;
   spec.epilogue = {{.fn = "add", .parameters = {}, .operand = 3},
                    {.fn = "clip", .parameters = {0.0, 6.0}, .operand = {}}};
@@ -110,7 +110,7 @@ TEST(LayerKey, distinguishes_what_the_published_key_merged) {
   others[3].attributes["group"] = std::int64_t{2};
   others[4].inputs[1]->constant = false;  // weights known before the run
   others[5].epilogue = {{.fn = "relu", .parameters = {}, .operand = {}}};
-  others[6].math = MathClass::kDeterministic;
+  others[6].math = LayerSpec::MathClass::kDeterministic;
   std::vector<std::string> keys = {base};
   for (const LayerSpec& other : others) {
     keys.push_back(to_key(other).text);
@@ -248,7 +248,7 @@ LayerSpec random_spec(std::mt19937_64& random) {
                       static_cast<int>(pick(200) - 100));
   };
   LayerSpec spec;
-  spec.math = static_cast<MathClass>(pick(4));
+  spec.math = static_cast<LayerSpec::MathClass>(pick(4));
   spec.accumulate = static_cast<DataType>(pick(16));
   TensorType type;
   type.dtype = static_cast<DataType>(pick(16));

@@ -44,7 +44,7 @@ TEST(OnnxReader, builds_layers_values_and_totals) {
   EXPECT_THAT(ops(graph), ElementsAre("Conv", "Relu", "Conv", "Relu", "Add"));
   EXPECT_EQ(graph.parameters, 8 * 8 * 9 + 8);
   EXPECT_EQ(graph.weight_bytes.value, 4 * (8 * 8 * 9 + 8));
-  const GraphTotals sums = totals(graph);
+  const Graph::Totals sums = totals(graph);
   EXPECT_EQ(sums.layers, 5U);
   EXPECT_EQ(sums.unique_layers, 3U);
   EXPECT_EQ(sums.macs, 2 * 16 * 8 * 8 * 9);

@@ -100,7 +100,7 @@ TEST_F(OnednnBackend, slots_hold_their_own_operands_and_may_share_activations) {
   const std::string key =
       "v1:gemm;in=f32[1,2],f32[2,2]c;out=f32[1,2];acc=f32;math=strict;alpha=1.0;beta=1.0;trans_a=0;"
       "trans_b=0";
-  const worker::Prepared prepared =
+  const worker::Backend::Prepared prepared =
       backend_->prepare({key}, backend_->variants({key}).front().text);
   ASSERT_NE(prepared.program, nullptr) << prepared.outcome.reason;
   worker::Program& program = *prepared.program;
@@ -119,10 +119,10 @@ TEST_F(OnednnBackend, slots_hold_their_own_operands_and_may_share_activations) {
 }
 
 TEST_F(OnednnBackend, states_what_a_program_needs) {
-  const worker::Prepared prepared =
+  const worker::Backend::Prepared prepared =
       backend_->prepare({kConvolution}, backend_->variants({kConvolution}).front().text);
   ASSERT_NE(prepared.program, nullptr);
-  const worker::ProgramFacts facts = prepared.program->facts();
+  const worker::Program::Facts facts = prepared.program->facts();
   EXPECT_GE(facts.weight_bytes.value, 4 * (32 * 16 * 9 + 32));
   EXPECT_GE(facts.activation_bytes.value, 4 * 14 * 14 * (16 + 32));
   ASSERT_TRUE(facts.creation.has_value());
@@ -139,7 +139,7 @@ TEST_F(OnednnBackend, refuses_with_a_reason_and_never_throws) {
   EXPECT_THAT(outcome.reason, HasSubstr("f64"));
   EXPECT_TRUE(backend_->variants({unknown_type}).empty());
 
-  const worker::Prepared prepared = backend_->prepare({kConvolution}, "impl=none");
+  const worker::Backend::Prepared prepared = backend_->prepare({kConvolution}, "impl=none");
   EXPECT_EQ(prepared.program, nullptr);
   EXPECT_EQ(prepared.outcome.kind, results::Outcome::Kind::kUnsupported);
   EXPECT_THAT(prepared.outcome.reason, HasSubstr("impl=none"));
@@ -189,7 +189,7 @@ TEST_F(OnednnBackend, a_layer_beyond_the_memory_is_an_outcome) {
       "parameters=[]";
   const std::vector<worker::Variant> variants = backend_->variants({key});
   ASSERT_FALSE(variants.empty());
-  const worker::Prepared prepared = backend_->prepare({key}, variants.front().text);
+  const worker::Backend::Prepared prepared = backend_->prepare({key}, variants.front().text);
   EXPECT_EQ(prepared.program, nullptr);
   EXPECT_EQ(prepared.outcome.kind, results::Outcome::Kind::kOutOfMemory);
 }

@@ -22,16 +22,23 @@ TEST(BufferBlock, keeps_buffers_apart_and_aligned) {
     sizes.push_back(i * i * 97 % 20'000);
   }
   std::size_t seed = 1;
-  const BufferBlock block(sizes, AlignedBytes::kHugeFrom, [&](std::size_t limit) {
-    EXPECT_EQ(limit, BufferBlock::kColours);
-    return (seed = seed * 5 + 3) % limit;
-  });
+  const PlanSlot::Block block(
+      sizes, PlanSlot::Block::AlignedBytes::kHugeFrom, [&](std::size_t limit) {
+        EXPECT_EQ(limit, PlanSlot::Block::kColours);
+        return (seed = seed * 5 + 3) % limit;
+      });
   const std::byte* end = block.at(0);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const auto address = reinterpret_cast<std::uintptr_t>(block.at(i));
-    EXPECT_EQ(address % (sizes[i] >= AlignedBytes::kPage ? AlignedBytes::kPage : 64), 0U) << i;
+    EXPECT_EQ(address % (sizes[i] >= PlanSlot::Block::AlignedBytes::kPage
+                             ? PlanSlot::Block::AlignedBytes::kPage
+                             : 64),
+              0U)
+        << i;
     EXPECT_GE(block.at(i), end) << i;
-    EXPECT_LT(block.at(i), end + (BufferBlock::kColours + 1) * AlignedBytes::kPage) << i;
+    EXPECT_LT(block.at(i),
+              end + (PlanSlot::Block::kColours + 1) * PlanSlot::Block::AlignedBytes::kPage)
+        << i;
     end = block.at(i) + sizes[i];
     for (std::size_t byte = 0; byte < sizes[i]; ++byte) {
       ASSERT_EQ(block.at(i)[byte], std::byte{0});
@@ -42,16 +49,17 @@ TEST(BufferBlock, keeps_buffers_apart_and_aligned) {
 
 TEST(BufferBlock, moves_buffers_of_a_page_by_the_colour_that_is_drawn) {
   const std::array<std::size_t, 3> sizes{4096, 100, 8192};
-  const BufferBlock packed(sizes, AlignedBytes::kHugeFrom, none);
+  const PlanSlot::Block packed(sizes, PlanSlot::Block::AlignedBytes::kHugeFrom, none);
   EXPECT_EQ(packed.at(1) - packed.at(0), 4096);
   EXPECT_EQ(packed.at(2) - packed.at(0), 8192);
-  const BufferBlock moved(sizes, AlignedBytes::kHugeFrom, [](std::size_t) { return 3; });
+  const PlanSlot::Block moved(
+      sizes, PlanSlot::Block::AlignedBytes::kHugeFrom, [](std::size_t) { return 3; });
   EXPECT_EQ(moved.at(2) - moved.at(0), 8192 + 3 * 4096);
 }
 
 TEST(BufferBlock, huge_blocks_start_at_a_huge_page) {
   const std::array<std::size_t, 2> sizes{40'000, 40'000};
-  const BufferBlock block(sizes, AlignedBytes::kHugeFrom, none);
+  const PlanSlot::Block block(sizes, PlanSlot::Block::AlignedBytes::kHugeFrom, none);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block.at(0)) % (std::uintptr_t{2} << 20), 0U);
 }
 
@@ -61,15 +69,19 @@ TEST(BufferBlock, takes_the_mean_of_its_gaps_on_average) {
     sizes.push_back(i % 3 == 0 ? 100 : 5000 + i * 7);
   }
   std::size_t seed = 1;
-  const BufferBlock block(sizes, AlignedBytes::kHugeFrom, [&](std::size_t limit) {
-    seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
-    return (seed >> 33U) % limit;
-  });
+  const PlanSlot::Block block(
+      sizes, PlanSlot::Block::AlignedBytes::kHugeFrom, [&](std::size_t limit) {
+        seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+        return (seed >> 33U) % limit;
+      });
   const double taken = static_cast<double>(block.at(399) + sizes[399] - block.at(0));
-  const auto mean = static_cast<double>(BufferBlock::mean_bytes(sizes, AlignedBytes::kHugeFrom));
+  const auto mean = static_cast<double>(
+      PlanSlot::Block::mean_bytes(sizes, PlanSlot::Block::AlignedBytes::kHugeFrom));
   EXPECT_NEAR(mean, taken, 0.05 * taken + (2 << 20));  // a whole number of huge pages
   EXPECT_GT(taken, 8e6);                               // of which the buffers have 2.5 MB
-  EXPECT_EQ(BufferBlock::mean_bytes(sizes, std::size_t{1} << 40) % AlignedBytes::kPage, 0U);
+  EXPECT_EQ(PlanSlot::Block::mean_bytes(sizes, std::size_t{1} << 40) %
+                PlanSlot::Block::AlignedBytes::kPage,
+            0U);
 }
 
 TEST(BufferBlock, refuses_what_no_memory_holds) {
@@ -77,7 +89,8 @@ TEST(BufferBlock, refuses_what_no_memory_holds) {
   for (const std::array<std::size_t, 2> sizes : {std::array{kAll, std::size_t{1}},
                                                  std::array{kAll - 5000, std::size_t{8192}},
                                                  std::array{kAll / 2, kAll / 2}}) {
-    EXPECT_THROW(BufferBlock(sizes, AlignedBytes::kHugeFrom, none), std::bad_alloc);
+    EXPECT_THROW(PlanSlot::Block(sizes, PlanSlot::Block::AlignedBytes::kHugeFrom, none),
+                 std::bad_alloc);
   }
 }
 

@@ -35,11 +35,12 @@ class CheckpointedSteps : public ::testing::TestWithParam<std::int64_t> {};
 INSTANTIATE_TEST_SUITE_P(MicroBatches, CheckpointedSteps, ::testing::Values(1, 4));
 
 TEST_P(CheckpointedSteps, compute_the_same_where_values_are_computed_again) {
-  const TrainingStep plain = rewrite::training_step(chain(16), rewrite::StepChoice{{}, GetParam()});
+  const TrainingStep plain =
+      rewrite::training_step(chain(16), rewrite::TrainingStep::Choice{{}, GetParam()});
   TrainingStep small = plain;
   auto checkpointed = rewrite::smallest_step(plain.training.graph);
   ASSERT_TRUE(checkpointed);
-  ASSERT_GT(checkpointed->repeated, 5U);
+  ASSERT_GT(checkpointed->changes, 5U);
   small.training.graph = std::move(checkpointed->graph);
   const Values values = toy_values(plain);
   Steps keeping(plain, values);
@@ -53,7 +54,8 @@ TEST_P(CheckpointedSteps, compute_the_same_where_values_are_computed_again) {
 }
 
 TEST_P(CheckpointedSteps, take_what_their_cap_allows) {
-  const TrainingStep plain = rewrite::training_step(chain(16), rewrite::StepChoice{{}, GetParam()});
+  const TrainingStep plain =
+      rewrite::training_step(chain(16), rewrite::TrainingStep::Choice{{}, GetParam()});
   const model::Graph& graph = plain.training.graph;
   const auto total = [](const model::Graph& step) {
     return model::compute_memory(step).total().value;

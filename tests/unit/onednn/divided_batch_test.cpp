@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "harness/model/key/layer_spec.hpp"
-#include "harness/results/division/divided_variant.hpp"
+#include "harness/results/labels/variant_id.hpp"
 #include "runners/engine/bench/random_operands.hpp"
 #include "runners/engine/bench/verification.hpp"
 #include "runners/onednn/onednn_backend.hpp"
@@ -42,13 +42,14 @@ TEST(DividedBatch, computes_what_the_whole_computes) {
     const std::vector<model::Tensor> operands = engine::random_operands(spec, 3);
     const engine::Verifier verifier(spec, operands);
     const std::string whole = first_variant(*backend, key, 5);
-    for (const std::vector<results::BatchParts>& parts :
-         {std::vector<results::BatchParts>{{5, 1, first_variant(*backend, key, 1)}},
+    for (const std::vector<results::VariantId::Parts>& parts :
+         {std::vector<results::VariantId::Parts>{{5, 1, first_variant(*backend, key, 1)}},
           {{2, 2, first_variant(*backend, key, 2)}, {1, 1, first_variant(*backend, key, 1)}},
           {{1, 5, whole}}}) {
       const std::string variant = results::divided_variant(parts);
       SCOPED_TRACE(variant);
-      const engine::Verdict verdict = verifier.verify(run(*backend, key, variant, operands));
+      const engine::Verifier::Verdict verdict =
+          verifier.verify(run(*backend, key, variant, operands));
       EXPECT_TRUE(verdict.outcome.ok()) << verdict.outcome.reason;
       EXPECT_GT(verdict.compared, 0U);
     }
@@ -58,7 +59,7 @@ TEST(DividedBatch, computes_what_the_whole_computes) {
 TEST(DividedBatch, counts_what_a_part_adds_as_workspace) {
   const std::unique_ptr<worker::Backend> backend = make_onednn_backend();
   const auto workspace = [&](const model::LayerKey& key, const std::string& variant) {
-    const worker::Prepared prepared = backend->prepare(key, variant);
+    const worker::Backend::Prepared prepared = backend->prepare(key, variant);
     EXPECT_NE(prepared.program, nullptr) << prepared.outcome.reason;
     return prepared.program == nullptr ? std::int64_t{-1}
                                        : prepared.program->facts().workspace.value;
@@ -79,7 +80,7 @@ TEST(DividedBatch, counts_what_a_part_adds_as_workspace) {
 
 TEST(DividedBatch, refuses_what_it_cannot_divide) {
   const std::unique_ptr<worker::Backend> backend = make_onednn_backend();
-  const auto reason = [&](const std::vector<results::BatchParts>& parts) {
+  const auto reason = [&](const std::vector<results::VariantId::Parts>& parts) {
     return backend->prepare(kPlain, results::divided_variant(parts)).outcome.reason;
   };
   const std::string one = first_variant(*backend, kPlain, 1);

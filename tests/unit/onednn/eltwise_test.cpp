@@ -49,7 +49,8 @@ TEST_P(OnednnEltwise, every_variant_agrees_with_the_reference) {
     EXPECT_EQ(variants.front().text.find("plumb:") == std::string::npos, GetParam().in_library)
         << key.text;
     for (const worker::Variant& variant : variants) {
-      const engine::Verdict verdict = verifier.verify(run(*backend, key, variant.text, operands));
+      const engine::Verifier::Verdict verdict =
+          verifier.verify(run(*backend, key, variant.text, operands));
       EXPECT_TRUE(verdict.outcome.ok())
           << key.text << " " << variant.text << ": " << verdict.outcome.reason;
     }

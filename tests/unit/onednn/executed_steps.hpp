@@ -25,7 +25,7 @@ class Steps {
  public:
   Steps(const rewrite::TrainingStep& step,
         const Values& values,
-        const worker::ModelOptions& options = {})
+        const worker::Backend::ModelOptions& options = {})
       : step_(step), prepared_(backend_->prepare_model(step.training.graph, options)) {
     if (!prepared_.outcome.ok()) {
       ADD_FAILURE() << prepared_.outcome.reason;
@@ -70,12 +70,12 @@ class Steps {
     return engine::number_at(outputs_.at(outputs_.size() - 2), 0);
   }
 
-  [[nodiscard]] const worker::PreparedModel& prepared() const { return prepared_; }
+  [[nodiscard]] const worker::Backend::PreparedModel& prepared() const { return prepared_; }
 
  private:
   std::unique_ptr<worker::Backend> backend_ = make_onednn_backend();
   const rewrite::TrainingStep& step_;
-  worker::PreparedModel prepared_;
+  worker::Backend::PreparedModel prepared_;
   std::vector<model::Tensor> outputs_;
 };
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/rewrite/quantized_graph.hpp"
-#include "runners/engine/exec/output_difference.hpp"
+#include "runners/engine/exec/model_values.hpp"
 #include "runners/engine/exec/reference_comparison.hpp"
 #include "runners/onednn/layers/integer_operands.hpp"
 #include "runners/onednn/onednn_backend.hpp"

@@ -25,7 +25,7 @@ std::vector<model::Tensor> run(worker::Backend& backend,
                                const model::LayerKey& key,
                                const std::string& variant,
                                const std::vector<model::Tensor>& operands) {
-  const worker::Prepared prepared = backend.prepare(key, variant);
+  const worker::Backend::Prepared prepared = backend.prepare(key, variant);
   if (prepared.program == nullptr) {
     ADD_FAILURE() << key.text << " " << variant << ": " << prepared.outcome.reason;
     return {};

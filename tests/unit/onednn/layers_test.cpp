@@ -33,7 +33,8 @@ TEST_P(OnednnLayer, every_variant_agrees_with_the_reference) {
   const std::vector<model::Tensor> operands = engine::random_operands(spec, 11);
   const engine::Verifier verifier(spec, operands);
   for (const worker::Variant& variant : variants) {
-    const engine::Verdict verdict = verifier.verify(run(*backend, key, variant.text, operands));
+    const engine::Verifier::Verdict verdict =
+        verifier.verify(run(*backend, key, variant.text, operands));
     EXPECT_TRUE(verdict.outcome.ok()) << variant.text << ": " << verdict.outcome.reason;
     EXPECT_GT(verdict.compared, 0U);
   }

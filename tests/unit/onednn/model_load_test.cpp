@@ -54,7 +54,8 @@ std::string parsed(const std::string& graph) {
   return model.SerializeAsString();
 }
 
-worker::LoadRequest request_of(loadgen::LoadScenario scenario, std::vector<std::size_t> buckets) {
+worker::LoadRequest request_of(loadgen::RequestedLoad::Scenario scenario,
+                               std::vector<std::size_t> buckets) {
   worker::LoadRequest request;
   for (const std::size_t samples : buckets) {
     worker::ExecuteRequest model;
@@ -66,7 +67,7 @@ worker::LoadRequest request_of(loadgen::LoadScenario scenario, std::vector<std::
   request.load.fixed_duration = Seconds(0.3);
   request.load.warm_up = Seconds(0.02);
   request.load.stall_limit = Seconds(20.0);
-  if (scenario == loadgen::LoadScenario::kServer) {
+  if (scenario == loadgen::RequestedLoad::Scenario::kServer) {
     request.load.latency_limit = Seconds(5.0);
     request.load.target_rate = 2000.0;
   }
@@ -77,7 +78,7 @@ worker::LoadRequest request_of(loadgen::LoadScenario scenario, std::vector<std::
 
 results::ScenarioResult loaded(
     const worker::LoadRequest& request,
-    std::vector<worker::LoadProgress>* progress = nullptr,
+    std::vector<worker::LoadRequest::Progress>* progress = nullptr,
     const std::shared_ptr<worker::Backend>& backend = make_onednn_backend()) {
   engine::LayerTiming timing;
   const auto clock = loadgen::make_steady_load_clock();
@@ -87,7 +88,7 @@ results::ScenarioResult loaded(
       [] { return measure::read_disturbance(); },
       *clock,
       request,
-      [&](const worker::LoadProgress& each) {
+      [&](const worker::LoadRequest::Progress& each) {
         if (progress != nullptr) {
           progress->push_back(each);
         }
@@ -96,18 +97,18 @@ results::ScenarioResult loaded(
 
 std::uint64_t samples_of(const results::ScenarioResult& load) {
   std::uint64_t samples = 0;
-  for (const loadgen::BucketUse& use : load.buckets) {
+  for (const loadgen::BatchExecutor::BucketUse& use : load.buckets) {
     samples += use.samples;
   }
   return samples;
 }
 
 TEST(ModelLoad, single_stream_runs_in_the_issuing_thread) {
-  std::vector<worker::LoadProgress> progress;
+  std::vector<worker::LoadRequest::Progress> progress;
   const results::ScenarioResult load =
-      loaded(request_of(loadgen::LoadScenario::kSingleStream, {1}), &progress);
+      loaded(request_of(loadgen::RequestedLoad::Scenario::kSingleStream, {1}), &progress);
   ASSERT_TRUE(load.outcome.ok()) << load.outcome.reason;
-  EXPECT_EQ(judge_load(load), results::LoadVerdict::kValid)
+  EXPECT_EQ(judge_load(load), results::ScenarioResult::Verdict::kValid)
       << testing::PrintToString(results::list_reasons(load));
   EXPECT_TRUE(load.direct);
   EXPECT_EQ(load.result->queries_issued, samples_of(load));
@@ -119,7 +120,7 @@ TEST(ModelLoad, single_stream_runs_in_the_issuing_thread) {
 
 TEST(ModelLoad, multi_stream_executes_a_query_as_one_batch) {
   const results::ScenarioResult load =
-      loaded(request_of(loadgen::LoadScenario::kMultiStream, {1, 8}));
+      loaded(request_of(loadgen::RequestedLoad::Scenario::kMultiStream, {1, 8}));
   ASSERT_TRUE(load.outcome.ok()) << load.outcome.reason;
   ASSERT_EQ(load.buckets.size(), 2U);
   EXPECT_EQ(load.buckets[0].batches, 0U);
@@ -128,7 +129,7 @@ TEST(ModelLoad, multi_stream_executes_a_query_as_one_batch) {
 }
 
 TEST(ModelLoad, server_batches_what_waits) {
-  worker::LoadRequest request = request_of(loadgen::LoadScenario::kServer, {1, 2, 4});
+  worker::LoadRequest request = request_of(loadgen::RequestedLoad::Scenario::kServer, {1, 2, 4});
   request.batches.timeout = 5ms;
   request.batches.lanes = 2;
   const results::ScenarioResult load = loaded(request);
@@ -140,7 +141,8 @@ TEST(ModelLoad, server_batches_what_waits) {
 }
 
 TEST(ModelLoad, offline_answers_every_sample) {
-  const results::ScenarioResult load = loaded(request_of(loadgen::LoadScenario::kOffline, {1, 4}));
+  const results::ScenarioResult load =
+      loaded(request_of(loadgen::RequestedLoad::Scenario::kOffline, {1, 4}));
   ASSERT_TRUE(load.outcome.ok()) << load.outcome.reason;
   EXPECT_EQ(load.result->samples_completed, load.result->samples_issued);
   EXPECT_GT(load.result->samples_per_second, 0.0);
@@ -148,7 +150,7 @@ TEST(ModelLoad, offline_answers_every_sample) {
 
 TEST(ModelLoad, a_sample_that_gives_no_number_fails_with_its_place) {
   // The square root of the first sample is a number; of others, which are below 0, none.
-  worker::LoadRequest request = request_of(loadgen::LoadScenario::kSingleStream, {1});
+  worker::LoadRequest request = request_of(loadgen::RequestedLoad::Scenario::kSingleStream, {1});
   request.buckets[0].model.model = parsed("net (float[1] x) => (float[1] y) { y = Sqrt(x) }");
   for (std::uint64_t seed = 1; seed < 50; ++seed) {
     if (engine::RequestedModel(request.buckets[0].model).make_inputs(seed)[0].as<float>()[0] >
@@ -162,7 +164,7 @@ TEST(ModelLoad, a_sample_that_gives_no_number_fails_with_its_place) {
   EXPECT_GT(load.result->samples_failed, 0U);
   EXPECT_GT(load.result->samples_completed, 0U);
   EXPECT_THAT(load.result->first_failure, HasSubstr("output 0 is not a finite number, for sample"));
-  EXPECT_EQ(judge_load(load), results::LoadVerdict::kFailed);
+  EXPECT_EQ(judge_load(load), results::ScenarioResult::Verdict::kFailed);
 }
 
 /// Program of batches whose second sample gets the answer of the first.
@@ -170,7 +172,7 @@ class RepeatingProgram final : public worker::Program {
  public:
   explicit RepeatingProgram(std::unique_ptr<worker::Program> program)
       : program_(std::move(program)) {}
-  [[nodiscard]] worker::ProgramFacts facts() const override { return program_->facts(); }
+  [[nodiscard]] worker::Program::Facts facts() const override { return program_->facts(); }
   void bind(std::size_t slot, std::span<const model::Tensor> operands, bool shared) override {
     program_->bind(slot, operands, shared);
   }
@@ -206,13 +208,13 @@ class RepeatingBackend final : public worker::Backend {
   [[nodiscard]] std::vector<worker::Variant> variants(const model::LayerKey& key) const override {
     return backend_->variants(key);
   }
-  [[nodiscard]] worker::Prepared prepare(const model::LayerKey& key,
-                                         const std::string& variant) override {
+  [[nodiscard]] worker::Backend::Prepared prepare(const model::LayerKey& key,
+                                                  const std::string& variant) override {
     return backend_->prepare(key, variant);
   }
-  [[nodiscard]] worker::PreparedModel prepare_model(const model::Graph& graph,
-                                                    const worker::ModelOptions& options) override {
-    worker::PreparedModel model = backend_->prepare_model(graph, options);
+  [[nodiscard]] worker::Backend::PreparedModel prepare_model(
+      const model::Graph& graph, const worker::Backend::ModelOptions& options) override {
+    worker::Backend::PreparedModel model = backend_->prepare_model(graph, options);
     if (graph.values[graph.inputs.front()].type.dims.front() == 2) {
       model.program = std::make_unique<RepeatingProgram>(std::move(model.program));
     }
@@ -233,7 +235,7 @@ class RepeatingBackend final : public worker::Backend {
 };
 
 TEST(ModelLoad, parts_threads_between_its_lanes) {
-  worker::LoadRequest request = request_of(loadgen::LoadScenario::kOffline, {1});
+  worker::LoadRequest request = request_of(loadgen::RequestedLoad::Scenario::kOffline, {1});
   request.batches.lanes = 3;
   const auto backend = std::make_shared<RepeatingBackend>();
   ASSERT_TRUE(loaded(request, nullptr, backend).outcome.ok());
@@ -242,7 +244,8 @@ TEST(ModelLoad, parts_threads_between_its_lanes) {
 }
 
 TEST(ModelLoad, compares_answers_of_batches_with_those_of_samples_alone) {
-  const worker::LoadRequest request = request_of(loadgen::LoadScenario::kOffline, {1, 2});
+  const worker::LoadRequest request =
+      request_of(loadgen::RequestedLoad::Scenario::kOffline, {1, 2});
   const results::ScenarioResult right = loaded(request);
   ASSERT_TRUE(right.outcome.ok()) << right.outcome.reason;
   ASSERT_TRUE(right.agreement);
@@ -258,13 +261,13 @@ TEST(ModelLoad, compares_answers_of_batches_with_those_of_samples_alone) {
 }
 
 TEST(ModelLoad, logs_the_answer_to_every_sample_if_asked_for) {
-  worker::LoadRequest request = request_of(loadgen::LoadScenario::kServer, {1, 2});
+  worker::LoadRequest request = request_of(loadgen::RequestedLoad::Scenario::kServer, {1, 2});
   request.accuracy_log = std::filesystem::path(testing::TempDir()) / "answers.json";
   const results::ScenarioResult load = loaded(request);
   ASSERT_TRUE(load.outcome.ok()) << load.outcome.reason;
   ASSERT_TRUE(load.accuracy);
-  EXPECT_EQ(load.accuracy->load.mode, loadgen::LoadMode::kAccuracy);
-  EXPECT_EQ(load.accuracy->load.scenario, loadgen::LoadScenario::kServer);
+  EXPECT_EQ(load.accuracy->load.mode, loadgen::RequestedLoad::Mode::kAccuracy);
+  EXPECT_EQ(load.accuracy->load.scenario, loadgen::RequestedLoad::Scenario::kServer);
   EXPECT_EQ(load.accuracy->load.latency_limit, load.result->load.latency_limit);
   EXPECT_EQ(load.accuracy->load.target_rate, 2000.0);
   EXPECT_EQ(load.agreement->samples, load.requested.total_samples);
@@ -279,17 +282,17 @@ TEST(ModelLoad, logs_the_answer_to_every_sample_if_asked_for) {
 }
 
 TEST(ModelLoad, a_model_whose_first_answer_is_no_number_is_not_loaded) {
-  worker::LoadRequest request = request_of(loadgen::LoadScenario::kSingleStream, {1});
+  worker::LoadRequest request = request_of(loadgen::RequestedLoad::Scenario::kSingleStream, {1});
   request.buckets[0].model.model =
       parsed("net (float[64] x) => (float[64] y) { a = Abs(x) b = Neg(a) y = Log(b) }");
   const results::ScenarioResult load = loaded(request);
   EXPECT_EQ(load.outcome.kind, results::Outcome::Kind::kWrongResult);
   EXPECT_FALSE(load.result);
-  EXPECT_EQ(judge_load(load), results::LoadVerdict::kNotExecuted);
+  EXPECT_EQ(judge_load(load), results::ScenarioResult::Verdict::kNotExecuted);
 }
 
 TEST(ModelLoad, a_model_that_cannot_be_batched_says_why) {
-  worker::LoadRequest request = request_of(loadgen::LoadScenario::kOffline, {1, 2});
+  worker::LoadRequest request = request_of(loadgen::RequestedLoad::Scenario::kOffline, {1, 2});
   const std::string fixed = parsed("net (float[1,4] x) => (float[1,4] y) { y = Relu(x) }");
   request.buckets[0].model.model = fixed;
   request.buckets[1].model.model = fixed;
@@ -306,7 +309,7 @@ TEST(ModelLoad, a_model_that_cannot_be_batched_says_why) {
 }
 
 TEST(ModelLoad, loads_in_the_mode_and_type_that_it_is_asked_for) {
-  worker::LoadRequest request = request_of(loadgen::LoadScenario::kMultiStream, {1, 8});
+  worker::LoadRequest request = request_of(loadgen::RequestedLoad::Scenario::kMultiStream, {1, 8});
   for (worker::LoadRequest::Bucket& bucket : request.buckets) {
     bucket.model.modes[0].mode.fusion = true;
   }
@@ -327,25 +330,26 @@ TEST(ModelLoad, loads_in_the_mode_and_type_that_it_is_asked_for) {
 }
 
 TEST(ModelLoad, an_unusable_model_is_an_outcome) {
-  worker::LoadRequest request = request_of(loadgen::LoadScenario::kSingleStream, {1});
+  worker::LoadRequest request = request_of(loadgen::RequestedLoad::Scenario::kSingleStream, {1});
   request.buckets[0].model.model = "nonsense";
   EXPECT_EQ(loaded(request).outcome.kind, results::Outcome::Kind::kUnsupported);
 }
 
 TEST(BatchRunner, gives_each_sample_of_a_batch_its_own_answer) {
   const auto backend = make_onednn_backend();
-  const worker::LoadRequest request = request_of(loadgen::LoadScenario::kOffline, {1, 4});
+  const worker::LoadRequest request =
+      request_of(loadgen::RequestedLoad::Scenario::kOffline, {1, 4});
   engine::BatchRunner executor("net", 4);
   for (const worker::LoadRequest::Bucket& bucket : request.buckets) {
     const results::Outcome outcome = executor.add(*backend, bucket, 2, measure::steady_clock());
     ASSERT_TRUE(outcome.ok()) << outcome.reason;
   }
   const auto answers_of = [&](std::size_t bucket, std::size_t lane, std::vector<std::uint64_t> of) {
-    std::vector<loadgen::QuerySample> batch;
+    std::vector<loadgen::SystemUnderTest::Sample> batch;
     for (const std::uint64_t index : of) {
       batch.push_back({batch.size() + 1, index});
     }
-    std::vector<loadgen::SampleResponse> responses(batch.size());
+    std::vector<loadgen::Completions::Response> responses(batch.size());
     executor.execute({lane, bucket, batch}, responses);
     std::vector<float> answers(10 * batch.size());
     for (std::size_t i = 0; i < responses.size(); ++i) {

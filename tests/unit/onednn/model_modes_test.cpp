@@ -38,7 +38,7 @@ std::vector<results::Execution> executions(const worker::ExecuteRequest& request
   service.execute(
       request,
       [&](results::Execution execution) { result.push_back(std::move(execution)); },
-      [](const worker::ExecuteProgress&) {},
+      [](const worker::ExecuteRequest::Progress&) {},
       [] {});
   return result;
 }
@@ -113,7 +113,7 @@ TEST(ModelModes, are_timed_in_turns_and_compared_with_the_first) {
     EXPECT_GT(execution.memory.value, 0);
     Seconds inside{};
     Seconds in_context{};
-    for (const results::ExecutedLayer& layer : execution.layers) {
+    for (const results::Execution::Layer& layer : execution.layers) {
       inside += layer.seconds + layer.reorder;
       ASSERT_TRUE(layer.in_context) << layer.key.text;
       EXPECT_LE(layer.in_context->interval.low, layer.in_context->median);

@@ -13,8 +13,8 @@ const model::LayerKey kConvolution{
     "v1:conv;in=f32[1,16,14,14],f32[32,16,3,3]c,f32[32]c;out=f32[1,32,14,14];acc=f32;math=strict;"
     "dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1]"};
 
-worker::WorkerOptions options_with(std::map<std::string, std::string> variables) {
-  worker::WorkerOptions options;
+worker::WorkerProcess::Options options_with(std::map<std::string, std::string> variables) {
+  worker::WorkerProcess::Options options;
   options.stack.libraries = {PLUMB_ONEDNN_LIBRARY};
   options.stack.variables = std::move(variables);
   options.search_path = {PLUMB_WORKER_FOLDER};
@@ -42,7 +42,7 @@ TEST(OnednnWorker, an_instruction_set_limit_is_another_environment_with_fewer_im
 
 TEST(OnednnWorker, measures_a_layer_and_says_which_variant_the_library_chooses) {
   worker::WorkerProcess worker(options_with({}));
-  worker::MeasureRequest request;
+  worker::WorkerService::MeasureRequest request;
   request.key = kConvolution;
   request.sampling.budget = Seconds(0.002);
   std::vector<results::Measurement> rows;
@@ -62,7 +62,7 @@ TEST(OnednnWorker, measures_a_layer_and_says_which_variant_the_library_chooses) 
 }
 
 TEST(OnednnWorker, says_how_to_get_a_missing_library) {
-  worker::WorkerOptions options = options_with({});
+  worker::WorkerProcess::Options options = options_with({});
   options.stack.libraries = {"/nowhere/libdnnl.so.3"};
   try {
     worker::WorkerProcess worker(options);

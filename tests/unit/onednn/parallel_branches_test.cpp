@@ -8,8 +8,8 @@
 
 #include "runners/engine/profile/model_profile.hpp"
 #include "runners/engine/random_stream.hpp"
+#include "runners/onednn/exec/machine.hpp"
 #include "runners/onednn/exec/model_planner.hpp"
-#include "runners/onednn/exec/openmp_threads.hpp"
 #include "runners/onednn/exec/plan_program.hpp"
 #include "tests/unit/onednn/sample_model.hpp"
 
@@ -84,7 +84,7 @@ TEST(ParallelBranches, are_a_mode_that_computes_the_same) {
   const std::optional<measure::MeasuredTime> side_by_side = profile.in_context(Seconds(0));
   ASSERT_TRUE(side_by_side);
   Seconds one_by_one{};
-  for (const results::ExecutedLayer& layer : profile.layers(Seconds(0))) {
+  for (const results::Execution::Layer& layer : profile.layers(Seconds(0))) {
     ASSERT_TRUE(layer.in_context);
     one_by_one += layer.in_context->median;
     EXPECT_GE(side_by_side->median, layer.in_context->median);

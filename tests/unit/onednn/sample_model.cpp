@@ -9,7 +9,7 @@
 
 #include "harness/model/onnx/onnx_reader.hpp"
 #include "harness/model/onnx/weights.hpp"
-#include "runners/engine/exec/computed_constants.hpp"
+#include "runners/engine/exec/model_values.hpp"
 #include "runners/engine/exec/reference_comparison.hpp"
 #include "runners/engine/exec/requested_model.hpp"
 #include "runners/onednn/onednn_backend.hpp"

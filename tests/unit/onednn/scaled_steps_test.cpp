@@ -16,12 +16,13 @@
 namespace plumb::onednn {
 namespace {
 
-using rewrite::Optimizer;
 using rewrite::TrainingStep;
 
 /// Returns a step whose loss is scaled.
-TrainingStep scaled_step(const model::Graph& graph, Optimizer::Kind kind, rewrite::Loss loss) {
-  rewrite::StepChoice choice;
+TrainingStep scaled_step(const model::Graph& graph,
+                         rewrite::TrainingStep::Optimizer::Kind kind,
+                         rewrite::Loss loss) {
+  rewrite::TrainingStep::Choice choice;
   choice.optimizer = {.kind = kind, .rate = 0.001};
   choice.loss = loss;
   choice.loss_scaling = true;
@@ -29,8 +30,8 @@ TrainingStep scaled_step(const model::Graph& graph, Optimizer::Kind kind, rewrit
 }
 
 TEST(ScaledSteps, compute_the_same_with_a_scaled_loss) {
-  const TrainingStep scaled =
-      scaled_step(toy(), Optimizer::Kind::kSgd, rewrite::Loss::kCrossEntropy);
+  const TrainingStep scaled = scaled_step(
+      toy(), rewrite::TrainingStep::Optimizer::Kind::kSgd, rewrite::Loss::kCrossEntropy);
   const TrainingStep plain = rewrite::training_step(toy(), {}, {});
   std::map<std::string, model::Tensor> by_name;
   for (const auto& [id, tensor] : toy_values(plain)) {
@@ -59,8 +60,9 @@ TEST(ScaledSteps, leave_out_updates_until_the_gradients_are_finite) {
   rewrite::GraphSketch sketch;
   const auto x = sketch.input({4, 3});
   const model::Graph graph = sketch.build({sketch.gemm(x, 2)});
-  const std::map<Optimizer::Kind, double> expected{{Optimizer::Kind::kSgd, 1.0 - 0.192},
-                                                   {Optimizer::Kind::kAdam, 1.0 - 0.001}};
+  const std::map<rewrite::TrainingStep::Optimizer::Kind, double> expected{
+      {rewrite::TrainingStep::Optimizer::Kind::kSgd, 1.0 - 0.192},
+      {rewrite::TrainingStep::Optimizer::Kind::kAdam, 1.0 - 0.001}};
   for (const auto& [kind, moved] : expected) {
     const TrainingStep plain = scaled_step(graph, kind, rewrite::Loss::kMeanSquaredError);
     TrainingStep fused = plain;

@@ -16,7 +16,7 @@ TEST(ShippedShapes, are_supported_or_say_why_not) {
   std::map<std::string, int> unsupported;
   for (const auto& entry : std::filesystem::directory_iterator(PLUMB_SHAPES)) {
     const std::string file = entry.path().filename().string();
-    for (const suite::ShapesRow& row : suite::read_shapes(entry.path())) {
+    for (const suite::SuiteSpec::ShapesRow& row : suite::read_shapes(entry.path())) {
       const results::Outcome support = backend->supports(row.key);
       if (!support.ok()) {
         EXPECT_EQ(support.kind, results::Outcome::Kind::kUnsupported) << row.key.text;

@@ -19,12 +19,12 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
-#include "runners/engine/exec/computed_constants.hpp"
 #include "runners/engine/exec/mode_graph.hpp"
+#include "runners/engine/exec/model_values.hpp"
 #include "runners/engine/exec/ready_model.hpp"
 #include "runners/engine/exec/reference_comparison.hpp"
 #include "runners/engine/number_formats.hpp"
-#include "runners/onednn/exec/openmp_threads.hpp"
+#include "runners/onednn/exec/machine.hpp"
 #include "runners/onednn/onednn_backend.hpp"
 #include "suites/zoo/zoo.hpp"
 #include "tests/unit/onednn/executed_steps.hpp"
@@ -33,7 +33,7 @@
 
 namespace plumb::rewrite {
 
-void PrintTo(Optimizer::Kind kind, std::ostream* out) {
+void PrintTo(rewrite::TrainingStep::Optimizer::Kind kind, std::ostream* out) {
   *out << to_text(kind);
 }
 
@@ -42,10 +42,9 @@ void PrintTo(Optimizer::Kind kind, std::ostream* out) {
 namespace plumb::onednn {
 namespace {
 
-using rewrite::Optimizer;
 using rewrite::TrainingStep;
 
-Optimizer optimizer_of(const std::string& name) {
+rewrite::TrainingStep::Optimizer optimizer_of(const std::string& name) {
   if (name == "sgd") {
     return {.rate = 0.01, .momentum = 0.0};
   }
@@ -53,7 +52,8 @@ Optimizer optimizer_of(const std::string& name) {
     return {.rate = 0.01, .momentum = 0.9, .decay = 1e-3};
   }
   const bool of_weights = name == "adamw";
-  return {.kind = of_weights ? Optimizer::Kind::kAdamw : Optimizer::Kind::kAdam,
+  return {.kind = of_weights ? rewrite::TrainingStep::Optimizer::Kind::kAdamw
+                             : rewrite::TrainingStep::Optimizer::Kind::kAdam,
           .rate = 0.01,
           .decay = of_weights ? 0.1 : 1e-3};
 }
@@ -104,13 +104,13 @@ TEST(TrainingSteps, ten_of_them_agree_with_pytorch) {
   }
 }
 
-class ToyProblem : public ::testing::TestWithParam<Optimizer::Kind> {};
+class ToyProblem : public ::testing::TestWithParam<rewrite::TrainingStep::Optimizer::Kind> {};
 INSTANTIATE_TEST_SUITE_P(Optimizers,
                          ToyProblem,
-                         ::testing::Values(Optimizer::Kind::kSgd,
-                                           Optimizer::Kind::kAdam,
-                                           Optimizer::Kind::kAdamw,
-                                           Optimizer::Kind::kLamb),
+                         ::testing::Values(rewrite::TrainingStep::Optimizer::Kind::kSgd,
+                                           rewrite::TrainingStep::Optimizer::Kind::kAdam,
+                                           rewrite::TrainingStep::Optimizer::Kind::kAdamw,
+                                           rewrite::TrainingStep::Optimizer::Kind::kLamb),
                          [](const auto& each) { return std::string(to_text(each.param)); });
 
 TEST_P(ToyProblem, is_learnt) {
@@ -151,8 +151,9 @@ model::Tensor part_of(const model::Tensor& whole, const model::TensorType& type,
 
 TEST(TrainingSteps, of_micro_batches_are_those_of_the_whole_batch) {
   constexpr std::size_t kParts = 4;
-  const rewrite::StepChoice whole{rewrite::standard_optimizer(Optimizer::Kind::kAdamw), 1};
-  const rewrite::StepChoice parts{whole.optimizer, kParts};
+  const rewrite::TrainingStep::Choice whole{
+      rewrite::standard_optimizer(rewrite::TrainingStep::Optimizer::Kind::kAdamw), 1};
+  const rewrite::TrainingStep::Choice parts{whole.optimizer, kParts};
   const TrainingStep large = rewrite::training_step(grouped(16), whole);
   const TrainingStep small = rewrite::training_step(grouped(16 / kParts), parts);
   const Values values = toy_values(large);
@@ -170,7 +171,7 @@ TEST(TrainingSteps, of_micro_batches_are_those_of_the_whole_batch) {
   for (const model::ValueId first : {to.inputs.front(), small.training.target}) {
     divide(first, first);
   }
-  for (const rewrite::RepeatedInput& each : small.training.repeated) {
+  for (const rewrite::TrainingGraph::RepeatedInput& each : small.training.repeated) {
     divide(each.input, each.first);
   }
   for (model::ValueId id = 0; id < to.values.size(); ++id) {
@@ -241,11 +242,11 @@ TEST(TrainingSteps, compute_the_same_where_one_family_is_fused) {
   std::generate(losses.begin(), losses.end(), [&] { return apart.next(); });
   const auto expected = apart.weights();
   const auto backend = make_onednn_backend();
-  const std::map<std::string_view, std::size_t> fewer{  // layers
-      {"fused_optimizer", 10},
-      {"gemm_bias", 5},
-      {"gemm_gelu", 2},
-      {"gemm_relu", 4}};
+  const std::map<std::string_view, std::size_t> fewer{// layers
+                                                      {"fused_optimizer", 10},
+                                                      {"gemm_bias", 5},
+                                                      {"gemm_gelu", 2},
+                                                      {"gemm_relu", 4}};
   for (const auto& [family, layers] : fewer) {
     TrainingStep fused = plain;
     fused.training.graph =
@@ -299,7 +300,9 @@ TEST(TrainingSteps, leave_the_kernels_of_gradients_to_the_library) {
 }
 
 TEST(TrainingSteps, do_not_depend_on_the_number_of_threads) {
-  for (const auto kind : {Optimizer::Kind::kSgd, Optimizer::Kind::kAdam, Optimizer::Kind::kLamb}) {
+  for (const auto kind : {rewrite::TrainingStep::Optimizer::Kind::kSgd,
+                          rewrite::TrainingStep::Optimizer::Kind::kAdam,
+                          rewrite::TrainingStep::Optimizer::Kind::kLamb}) {
     rewrite::GraphSketch sketch;  // whose weights are several pieces
     const auto x = sketch.input({4, 300});
     const auto hidden = sketch.relu(sketch.gemm(x, 700));
@@ -344,7 +347,7 @@ TEST(TrainingSteps, keep_no_second_copy_of_the_weights) {
         static_cast<std::size_t>(model::byte_size(step.training.graph.values[input].type).value);
   }
   EXPECT_GT(outputs, inputs / 2);
-  const worker::ProgramFacts facts = steps.prepared().program->facts();
+  const worker::Program::Facts facts = steps.prepared().program->facts();
   EXPECT_EQ(static_cast<std::size_t>(facts.activation_bytes.value), inputs);
 }
 
@@ -409,7 +412,9 @@ TEST(TrainingSteps, make_losses_of_detectors_and_segmenters_smaller) {
   for (const auto loss : {rewrite::Loss::kFocal, rewrite::Loss::kDiceCrossEntropy}) {
     SCOPED_TRACE(to_text(loss));
     const TrainingStep step = rewrite::training_step(
-        toy(), {.loss = loss}, {.kind = Optimizer::Kind::kAdam, .rate = 0.02});
+        toy(),
+        {.loss = loss},
+        {.kind = rewrite::TrainingStep::Optimizer::Kind::kAdam, .rate = 0.02});
     Values values = toy_values(step);
     std::vector<double> labels(std::size_t{16} * 4);
     for (std::size_t row = 0; row < 16; ++row) {
@@ -435,8 +440,7 @@ TEST(TrainingSteps, of_lenet_with_one_family_fused_agree_with_the_reference) {
   model.fill();
   const auto backend = make_onednn_backend();
   for (const char* const family : {"fused_optimizer", "gemm_bias"}) {
-    engine::ReadyModel ready =
-        first_step(model, *backend, results::execution_mode_from(family));
+    engine::ReadyModel ready = first_step(model, *backend, results::execution_mode_from(family));
     ASSERT_TRUE(ready.outcome.ok()) << family << ": " << ready.outcome.reason;
     EXPECT_LT(ready.plan.fused.graph.layers.size(), model.graph().layers.size()) << family;
     ready.rounding = engine::measure_rounding(model, ready);
@@ -481,7 +485,7 @@ TEST(TrainingSteps, a_weight_is_not_read_after_its_update) {
   graph.values.push_back({"given", graph.values[gradient].type, {}, {}});
   graph.inputs.push_back(given);
   graph.layers.front().inputs[1] = given;
-  const worker::PreparedModel prepared = make_onednn_backend()->prepare_model(graph, {});
+  const worker::Backend::PreparedModel prepared = make_onednn_backend()->prepare_model(graph, {});
   EXPECT_EQ(prepared.outcome.kind, results::Outcome::Kind::kUnsupported);
   EXPECT_THAT(prepared.outcome.reason, ::testing::HasSubstr("took its place"));
 }

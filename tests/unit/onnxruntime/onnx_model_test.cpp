@@ -102,7 +102,7 @@ TEST(OnnxModel, keeps_every_layer_of_a_model) {
     OnnxModel model = write_model(graph, operands);
     ASSERT_EQ(operands.size(), model.operands.size());
     std::vector<model::Tensor> values;
-    for (const NamedValue& operand : model.operands) {
+    for (const OnnxModel::Value& operand : model.operands) {
       values.push_back({operand.type, {}});
       if (operand.type.constant) {
         values.back().data.resize(static_cast<std::size_t>(model::byte_size(operand.type).value));

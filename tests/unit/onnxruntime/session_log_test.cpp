@@ -35,23 +35,24 @@ std::string model_with_unused_weight() {
 }
 
 TEST(SessionLog, has_the_lines_of_its_session_alone) {
-  SessionLogs logs;
-  const SessionLog first(logs);
-  const SessionLog second(logs);
+  Library::Logs logs;
+  const Library::SessionLog first(logs);
+  const Library::SessionLog second(logs);
   ASSERT_NE(first.id(), second.id());
-  SessionLogs::receive(&logs, 2, "onnxruntime", first.id().c_str(), "graph.cc:1", "one\nline");
-  SessionLogs::receive(&logs, 3, "onnxruntime", second.id().c_str(), "graph.cc:2", "a failure");
-  SessionLogs::receive(&logs, 1, "onnxruntime", second.id().c_str(), "graph.cc:3", "for debugging");
-  SessionLogs::receive(&logs, 2, "onnxruntime", "plumb", "device.cc:4", "of no session");
+  Library::Logs::receive(&logs, 2, "onnxruntime", first.id().c_str(), "graph.cc:1", "one\nline");
+  Library::Logs::receive(&logs, 3, "onnxruntime", second.id().c_str(), "graph.cc:2", "a failure");
+  Library::Logs::receive(
+      &logs, 1, "onnxruntime", second.id().c_str(), "graph.cc:3", "for debugging");
+  Library::Logs::receive(&logs, 2, "onnxruntime", "plumb", "device.cc:4", "of no session");
   EXPECT_EQ(first.text(), "warning: one line");
   EXPECT_EQ(second.text(), "error: a failure");
 }
 
 TEST(SessionLog, is_bounded) {
-  SessionLogs logs;
-  const SessionLog log(logs);
+  Library::Logs logs;
+  const Library::SessionLog log(logs);
   const std::string message(1'000, 'x');
-  SessionLogs::receive(&logs, 2, "onnxruntime", log.id().c_str(), "graph.cc:1", message.c_str());
+  Library::Logs::receive(&logs, 2, "onnxruntime", log.id().c_str(), "graph.cc:1", message.c_str());
   EXPECT_EQ(log.text(), "warning: " + message.substr(0, 291));
   for (int i = 0; i < 50; ++i) {
     logs.add(log.id(), fmt::format("message {}", i));
@@ -60,10 +61,10 @@ TEST(SessionLog, is_bounded) {
 }
 
 TEST(SessionLog, ends_with_its_session) {
-  SessionLogs logs;
+  Library::Logs logs;
   std::string id;
   {
-    const SessionLog log(logs);
+    const Library::SessionLog log(logs);
     id = log.id();
     logs.add(id, "heard");
     EXPECT_EQ(logs.text(id), "heard");

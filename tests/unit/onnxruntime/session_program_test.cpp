@@ -29,7 +29,7 @@ class SessionProgramTest : public ::testing::Test {
     library_ = std::make_unique<Library>(real_library(), 2);
   }
 
-  [[nodiscard]] SessionProgram program(const char* key, const SessionSettings& settings) const {
+  [[nodiscard]] SessionProgram program(const char* key, const Session::Settings& settings) const {
     return {*library_, write_layer(model::parse_key({key})), settings};
   }
 
@@ -39,8 +39,8 @@ class SessionProgramTest : public ::testing::Test {
 TEST_F(SessionProgramTest, says_which_nodes_were_executed_and_where) {
   const std::vector<model::Tensor> operands =
       engine::random_operands(model::parse_key({kConvolution}), 1);
-  for (const auto& [level, nodes] :
-       {std::pair{Optimization::kOff, "2"}, std::pair{Optimization::kExtended, "1"}}) {
+  for (const auto& [level, nodes] : {std::pair{Session::Optimization::kOff, "2"},
+                                     std::pair{Session::Optimization::kExtended, "1"}}) {
     SessionProgram made = program(kConvolution, {level, false, {}, true});
     made.bind(0, operands, false);
     made.enqueue(0);
@@ -56,7 +56,7 @@ TEST_F(SessionProgramTest, says_which_nodes_were_executed_and_where) {
 }
 
 TEST_F(SessionProgramTest, names_the_nodes_that_another_provider_left_to_the_cpu) {
-  SessionSettings settings{Optimization::kOff, false, {}, true};
+  Session::Settings settings{Session::Optimization::kOff, false, {}, true};
   settings.provider = "AZURE";  // which has operators of its own only
   SessionProgram made = program(kConvolution, settings);
   made.bind(0, engine::random_operands(model::parse_key({kConvolution}), 1), false);
@@ -72,9 +72,10 @@ TEST_F(SessionProgramTest, names_the_nodes_that_another_provider_left_to_the_cpu
 TEST_F(SessionProgramTest, computes_the_same_with_threads_of_its_own_and_in_parallel) {
   const model::LayerSpec spec = model::parse_key({kConvolution});
   const std::vector<model::Tensor> operands = engine::random_operands(spec, 1);
-  for (const SessionSettings& settings : {SessionSettings{},
-                                          SessionSettings{Optimization::kAll, false, 2, false},
-                                          SessionSettings{Optimization::kAll, true, {}, false}}) {
+  for (const Session::Settings& settings :
+       {Session::Settings{},
+        Session::Settings{Session::Optimization::kAll, false, 2, false},
+        Session::Settings{Session::Optimization::kAll, true, {}, false}}) {
     SessionProgram made = program(kConvolution, settings);
     made.bind(0, operands, false);
     made.enqueue(0);

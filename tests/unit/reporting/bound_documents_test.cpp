@@ -117,11 +117,11 @@ TEST(BoundDocuments, say_why_a_mode_has_no_time) {
 analysis::RunReport report_with_limits() {
   analysis::RunReport report = sample_report();
   analysis::ModelLimits& limits = report.models[0].limits;
-  analysis::StepLimit step;
+  analysis::ModelLimits::Step step;
   step.layers = {0};
   step.key = report.models[0].bounds.cover[0].key;
   step.seconds = Seconds(2e-3);
-  step.limit = analysis::BindingLimit::kMemory;
+  step.limit = analysis::ModelLimits::Limit::kMemory;
   step.intensity = 12.5;
   step.bandwidth_share = 0.75;
   step.block_use = 0.8;

@@ -3,7 +3,7 @@
 
 #include <sstream>
 
-#include "reporting/formats/html_page.hpp"
+#include "reporting/formats/pages.hpp"
 #include "tests/unit/reporting/sample_report.hpp"
 
 namespace plumb::reporting {
@@ -64,7 +64,7 @@ TEST(ChartPage, no_part_lets_a_hostile_text_out) {
   ChartPage page(kHostileName);
   page.begin_fold(kHostileName, false);
   page.list({kHostileName});
-  page.verdict(kHostileName, kHostileName, Tone::kBad);
+  page.verdict(kHostileName, kHostileName, PageCell::Tone::kBad);
   page.table(table);
   page.chart(kHostileName, 1, "parts", kHostileName);
   page.end_fold();

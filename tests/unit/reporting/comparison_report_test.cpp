@@ -38,8 +38,8 @@ analysis::MetricComparison metric(const std::string& series,
 }
 
 /// Makes a comparison with something of every kind.
-analysis::RunComparisonReport sample_comparison() {
-  analysis::RunComparisonReport report;
+analysis::ComparisonReport sample_comparison() {
+  analysis::ComparisonReport report;
   report.baseline = report.candidate = sample_report().run;
   report.candidate.header.id = "01JFKD2M4N5P6Q7R8S9T0VWXZZ";
   report.varied = {"stack"};
@@ -63,7 +63,7 @@ analysis::RunComparisonReport sample_comparison() {
   same.kind = analysis::MetricKind::kAccuracy;
   same.verdict = analysis::ComparisonVerdict::kEquivalent;
   same.reason = "other bits within the tolerance";
-  same.output = analysis::OutputChange{false, 1e-7, 2e-7};
+  same.output = analysis::MetricComparison::Output{false, 1e-7, 2e-7};
   report.comparison.metrics = {slow, model, open, same};
   analysis::FunctionFinding inside;
   inside.series = slow.series;
@@ -129,7 +129,7 @@ TEST(ComparisonReport, every_format_names_the_functions_that_explain_a_change) {
 
 /// Writes a comparison as text, with another explanation in place of the first.
 std::string written_with(const analysis::FunctionFinding& finding) {
-  analysis::RunComparisonReport report = sample_comparison();
+  analysis::ComparisonReport report = sample_comparison();
   report.functions = {finding};
   std::ostringstream out;
   format_for(comparison_formats(), "comparison.txt").write(report, out);
@@ -173,8 +173,8 @@ TEST(ComparisonReport, says_where_profiles_and_the_measurement_disagree) {
 }
 
 /// Makes `count` regressed layers with hostile names, each worse than the last.
-analysis::RunComparisonReport hostile_comparison(std::size_t count) {
-  analysis::RunComparisonReport report = sample_comparison();
+analysis::ComparisonReport hostile_comparison(std::size_t count) {
+  analysis::ComparisonReport report = sample_comparison();
   report.environment_diff = {{kHostileName, kHostileName, kHostileName, true}};
   report.varied = {kHostileName};
   report.comparison.metrics.clear();
@@ -192,14 +192,14 @@ analysis::RunComparisonReport hostile_comparison(std::size_t count) {
   return report;
 }
 
-std::string text_of(const analysis::RunComparisonReport& report, const std::string& extension) {
+std::string text_of(const analysis::ComparisonReport& report, const std::string& extension) {
   std::ostringstream out;
   format_for(comparison_formats(), "x" + extension).write(report, out);
   return out.str();
 }
 
 TEST(ComparisonReport, text_shows_the_largest_causes_of_a_metric_and_counts_the_others) {
-  analysis::RunComparisonReport report = sample_comparison();
+  analysis::ComparisonReport report = sample_comparison();
   report.comparison.metrics[0].causes = {{"first", 0.3, "a"},
                                          {"none", 0.001, "b"},
                                          {"largest", 0.5, "c"},
@@ -249,7 +249,7 @@ TEST(ComparisonReport, junit_fails_what_got_worse_and_skips_what_is_open) {
 }
 
 TEST(ComparisonReport, bytes_are_no_seconds_in_any_format) {
-  analysis::RunComparisonReport report = sample_comparison();
+  analysis::ComparisonReport report = sample_comparison();
   analysis::MetricComparison workspace = metric(
       "costs/workspace", analysis::MetricKind::kCost, 1.5, analysis::ComparisonVerdict::kRegressed);
   workspace.in_bytes = true;
@@ -271,7 +271,7 @@ TEST(ComparisonReport, bytes_are_no_seconds_in_any_format) {
 }
 
 TEST(ComparisonReport, every_format_lists_what_the_suite_excludes) {
-  analysis::RunComparisonReport report = sample_comparison();
+  analysis::ComparisonReport report = sample_comparison();
   report.exclusions = {{{"v1:gone*", "known since May", "ann", "2027-01-31"}, false, {}}};
   report.exclusions[0].metrics = {metric("layers/v1:gone",
                                          analysis::MetricKind::kLayer,
@@ -300,17 +300,17 @@ TEST(ComparisonReport, json_is_what_the_command_prints_with_places_and_outputs) 
 }
 
 TEST(ComparisonReport, every_format_has_the_geometric_mean_and_what_is_not_compared) {
-  analysis::RunComparisonReport report = sample_comparison();
+  analysis::ComparisonReport report = sample_comparison();
   const results::Outcome failure{results::Outcome::Kind::kUnsupported, "no <file>"};
   report.comparison.not_compared = {{"layers/external:a:b", failure, failure}};
   report.comparison.overall =
-      analysis::OverallChange{metric("geometric_mean",
-                                     analysis::MetricKind::kOverall,
-                                     1.1,
-                                     analysis::ComparisonVerdict::kRegressed),
-                              606,
-                              400,
-                              206};
+      analysis::RunComparison::Overall{metric("geometric_mean",
+                                              analysis::MetricKind::kOverall,
+                                              1.1,
+                                              analysis::ComparisonVerdict::kRegressed),
+                                       606,
+                                       400,
+                                       206};
   const auto document = nlohmann::json::parse(text_of(report, ".json"));
   EXPECT_EQ(document["overall"]["ratio"], 1.1);
   EXPECT_EQ(document["overall"]["metrics"], 606);
@@ -329,7 +329,7 @@ TEST(ComparisonReport, every_format_has_the_geometric_mean_and_what_is_not_compa
 }
 
 TEST(ComparisonReport, an_unknown_interval_is_null_and_never_zero) {
-  analysis::RunComparisonReport report = sample_comparison();
+  analysis::ComparisonReport report = sample_comparison();
   report.comparison.metrics[0].has_interval = false;
   const auto document = nlohmann::json::parse(text_of(report, ".json"));
   EXPECT_TRUE(document["metrics"][0]["interval"].is_null());

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/content/store/dashboard.hpp"
-
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "reporting/content/store/store_pages.hpp"
 #include "tests/unit/reporting/sample_report.hpp"
 
 namespace plumb::reporting {
@@ -59,7 +58,7 @@ TEST(Dashboard, follows_a_model_over_its_runs) {
   regression.instance = later.models[0].bounds.instance;
   regression.metric = "latency";
   regression.mode = "plain";
-  regression.state = analysis::RegressionState::kImproved;
+  regression.state = analysis::ModelRegression::State::kImproved;
   regression.ratio = 0.8;
   dashboard.points.back().regressions = {regression};
   const auto data = shown(dashboard);

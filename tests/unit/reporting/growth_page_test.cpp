@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/content/profile/growth_page.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
 
+#include "reporting/content/profile/profile_documents.hpp"
 #include "tests/unit/analysis/layered_profile.hpp"
 
 namespace plumb::reporting {
 namespace {
 
-using analysis::DatedProfile;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-DatedProfile dated(int day, results::NamedProfile profile, const std::string& subject) {
+analysis::RunMerger::DatedProfile dated(int day,
+                                        results::NamedProfile profile,
+                                        const std::string& subject) {
   results::StoredProfile kept = analysis::stored(std::move(profile), subject);
   kept.run = "run" + std::to_string(day);
   return {Timestamp(std::chrono::days(day)), "a", "1234", std::move(kept)};
 }
 
-std::string page_of(const std::vector<DatedProfile>& profiles) {
+std::string page_of(const std::vector<analysis::RunMerger::DatedProfile>& profiles) {
   std::ostringstream out;
   write_growth_page(analysis::find_function_growth(profiles), 30, out);
   return out.str();
@@ -40,7 +40,7 @@ TEST(GrowthPage, names_the_functions_that_certainly_grew) {
 TEST(GrowthPage, lists_the_instructions_of_functions_that_grew) {
   results::NamedProfile last = analysis::layered_profile(50, 11);
   for (const char* const name : {"jit:reorder", "eltwise"}) {
-    results::CodeListing listing;
+    results::NamedProfile::Listing listing;
     listing.function = {name, "generated"};
     listing.samples = 440;
     listing.bytes = 6;
@@ -92,7 +92,7 @@ TEST(GrowthPage, shows_hostile_names_as_text) {
 }
 
 TEST(GrowthPage, counts_the_models_that_it_leaves_out) {
-  std::vector<DatedProfile> profiles;
+  std::vector<analysis::RunMerger::DatedProfile> profiles;
   for (int i = 0; i < 103; ++i) {
     for (const int day : {1, 2}) {
       profiles.push_back(

@@ -149,7 +149,7 @@ TEST(HtmlReport, says_of_a_step_what_the_backend_says_of_its_row) {
 TEST(HtmlReport, says_what_the_last_wave_of_a_step_leaves_empty) {
   analysis::RunReport report = sample_report();
   EXPECT_THAT(read(written(report, ".html")), Not(HasSubstr("|idle in last wave|")));
-  analysis::StepLimit step;
+  analysis::ModelLimits::Step step;
   step.key = report.models[0].bounds.cover[0].key;
   step.waves = 1.25;
   report.models[0].limits.steps = {step};

@@ -72,7 +72,7 @@ TEST(JsonDocuments, a_single_time_among_other_shapes_has_no_interval) {
   std::vector<analysis::ExecutionTime>& alternations = report.models[0].bounds.alternations;
   for (const std::size_t samples : {0U, 1U, 2U}) {
     alternations.push_back(report.models[0].bounds.executions[0]);
-    alternations.back().turn = results::ShapeTurn::kFirst;
+    alternations.back().turn = results::SeriesName::Turn::kFirst;
     alternations.back().samples = samples;
   }
   const json rows = bound_document(report)["models"][0]["alternations"];

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "reporting/formats/text_page.hpp"
+#include "reporting/formats/pages.hpp"
 #include "tests/unit/reporting/sample_report.hpp"
 
 namespace plumb::reporting {
@@ -25,7 +25,7 @@ TEST(MarkdownPage, writes_every_kind_of_part) {
   page.heading("one");
   page.subheading("two");
   page.paragraph("*three*");
-  page.verdict("Reject.", "since", Tone::kBad);
+  page.verdict("Reject.", "since", PageCell::Tone::kBad);
   page.table({text_cell("name"), number_cell("time"), drawing_cell("<svg/>", "change")},
              {{code_cell("a|b"), number_cell("1 s"), drawing_cell("<svg/>", "+2 %")}});
   page.begin_fold("more", false);

@@ -20,7 +20,7 @@ using testing::Not;
 
 constexpr const char* kHostile = "<b>evil</b>\x1b[31m|,\"";
 
-analysis::MatrixReport sample(analysis::MatrixQuery query = {}) {
+analysis::MatrixReport sample(analysis::Matrix::Query query = {}) {
   analysis::MatrixReport report;
   report.runs = {
       run_of("1", "old", {timed_model("lenet", 2e-3), timed_model(kHostile, 1e-3)}),

@@ -6,7 +6,7 @@
 
 #include <set>
 
-#include "reporting/prometheus/gauge_family.hpp"
+#include "reporting/prometheus/suite_metrics.hpp"
 #include "tests/support/result_rows.hpp"
 #include "tests/unit/reporting/sample_report.hpp"
 
@@ -73,10 +73,10 @@ TEST(MetricFamilies, a_model_has_its_times_among_other_shapes) {
   analysis::RunReport report = sample_report();
   std::vector<analysis::ExecutionTime>& alternations = report.models[0].bounds.alternations;
   alternations.assign(3, report.models[0].bounds.executions[0]);
-  alternations[0].turn = results::ShapeTurn::kFirst;
+  alternations[0].turn = results::SeriesName::Turn::kFirst;
   alternations[0].samples = 1;
-  alternations[1].turn = results::ShapeTurn::kChanged;
-  alternations[2].turn = results::ShapeTurn::kFirst;
+  alternations[1].turn = results::SeriesName::Turn::kChanged;
+  alternations[2].turn = results::SeriesName::Turn::kFirst;
   alternations[2].mode = "fusion";
   alternations[2].samples = 0;
   const std::string name = "plumb_model_alternation_seconds";
@@ -240,7 +240,8 @@ TEST(MetricFamilies, loads_have_their_verdict_latencies_and_rates) {
   results::ScenarioResult offline = sample_load(loadgen::ScenarioName::kOffline);
   results::ScenarioResult server = sample_load(loadgen::ScenarioName::kServer);
   server.result->load.latency_limit = std::chrono::milliseconds(15);
-  server.result->shortfalls = {{loadgen::Shortfall::Kind::kLatency, 0.015, 0.02, "too slow"}};
+  server.result->shortfalls = {
+      {loadgen::LoadResult::Shortfall::Kind::kLatency, 0.015, 0.02, "too slow"}};
   results::ScenarioResult refused;
   refused.mode = "plain";
   refused.scenario = loadgen::ScenarioName::kMultiStream;
@@ -284,7 +285,7 @@ TEST(MetricFamilies, an_incomplete_bound_has_no_value) {
 TEST(MetricFamilies, a_regression_is_a_set_of_states_of_which_one_is_set) {
   SuiteMetrics suite = suite_of(sample_report());
   suite.regressions = {
-      {{"tiny", 1, "f32"}, "latency", "plain", analysis::RegressionState::kSuspected, 1.25}};
+      {{"tiny", 1, "f32"}, "latency", "plain", analysis::ModelRegression::State::kSuspected, 1.25}};
   int set = 0;
   int states = 0;
   for (const std::string& each : lines_of({suite})) {

@@ -8,7 +8,6 @@
 #include <sstream>
 
 #include "harness/analysis/profile/profile_json.hpp"
-#include "reporting/content/samples/profile_content.hpp"
 #include "reporting/content/samples/profile_files.hpp"
 #include "tests/support/sample_profile.hpp"
 #include "tests/unit/analysis/profile_builder.hpp"
@@ -80,7 +79,7 @@ TEST(ProfileDocuments, say_how_many_processes_there_are) {
 
 TEST(ProfileDocuments, say_that_the_time_includes_what_samples_cost) {
   results::NamedProfile profile = sample_profile();
-  for (results::ProfiledBlock& block : profile.blocks) {
+  for (results::SampledProfile::Block& block : profile.blocks) {
     block.unsampled = Seconds(0.0);
   }
   const std::string text = text_of(profile, Detail::kShort);
@@ -259,7 +258,7 @@ TEST(ProfileFiles, pprof_has_the_label_of_threads_that_are_known_alone) {
 }
 
 TEST(ProfileDocuments, a_listing_shows_what_is_near_samples) {
-  results::CodeListing listing;
+  results::NamedProfile::Listing listing;
   listing.function = {"jit_kernel", "generated"};
   listing.samples = 100;
   listing.of_profile = 200;
@@ -289,7 +288,7 @@ TEST(ProfileDocuments, a_listing_shows_what_is_near_samples) {
 
 TEST(ListingContent, has_a_gap_for_what_is_left_out) {
   const results::NamedProfile profile = test::stored_profile("01J").profile;
-  results::CodeListing listing = profile.listings[0];
+  results::NamedProfile::Listing listing = profile.listings[0];
   const ListingContent content = describe_listing(analysis::list_shares(profile, listing));
   EXPECT_EQ(
       content.title,

@@ -58,31 +58,34 @@ analysis::QualificationReport sample_qualification() {
   q.criteria.sha256 = "feed";
   q.criteria.waivers = {{"lenet*", "retired", "ann", "2027-03-01", false, {"lenet|1|f32"}},
                         {"old*", "long gone", "ben", "2026-01-01", true, {}}};
-  q.results = {
-      {"layer_slowdown", "at most +10%", analysis::CriterionState::kFailed, "one is +25%", {kKey}}};
+  q.results = {{"layer_slowdown",
+                "at most +10%",
+                analysis::Qualification::Criterion::State::kFailed,
+                "one is +25%",
+                {kKey}}};
   q.verdict = analysis::QualificationVerdict::kReject;
   q.reason = "a layer lost a quarter of its speed";
-  analysis::QualifiedMetric model;
+  analysis::RoundComparison::Metric model;
   model.subject = "lenet|1|f32";
   model.mode = "plain";
   model.test = test_of(1.004, analysis::ComparisonVerdict::kEquivalent);
   model.baseline_seconds = model.candidate_seconds = {1e-3, 1e-3, 1e-3};
   q.models = {model};
-  analysis::QualifiedMetric layer;
+  analysis::RoundComparison::Metric layer;
   layer.subject = kKey;
   layer.test = test_of(1.25, analysis::ComparisonVerdict::kRegressed);
   layer.baseline_variant = "wino";
   layer.candidate_variant = "gemm";
   layer.models = {"lenet|1|f32"};
   layer.place = "relu1 of lenet, batch 1, f32";
-  layer.replay.finding = analysis::ReplayFinding::kRemoved;
-  layer.replay.bound = analysis::BoundChange::kCapabilityLost;
+  layer.replay.finding = analysis::RoundComparison::PinnedCheck::Finding::kRemoved;
+  layer.replay.bound = analysis::RoundComparison::PinnedCheck::BoundChange::kCapabilityLost;
   layer.replay.evidence = "wino is not there any more";
-  analysis::QualifiedMetric gone;
+  analysis::RoundComparison::Metric gone;
   gone.subject = "v1:gone";
   gone.test.verdict = analysis::ComparisonVerdict::kBroken;
   gone.test.reason = "worked before, and now crashed";
-  analysis::QualifiedMetric open;
+  analysis::RoundComparison::Metric open;
   open.subject = "v1:open";
   open.test.reason = "measured by one side only";
   q.layers = {layer, gone, open};

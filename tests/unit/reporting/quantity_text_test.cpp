@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/document/quantity_text.hpp"
-
 #include <clocale>
 #include <span>
 #include <vector>
+
+#include "reporting/document/texts.hpp"
 
 namespace plumb::reporting {
 namespace {

@@ -24,15 +24,18 @@ analysis::ChangeEvidence evidence(const std::string& series) {
                           .before = 1e-3,
                           .after = 1.25e-3,
                           .confidence = 0.9991,
-                          .state = analysis::ChangeState::kDetected,
+                          .state = analysis::SeriesChange::State::kDetected,
                           .reason = "",
                           .assignee = "ann",
                           .notes = {{"ben", "looks real"}}};
   result.change.started = parse_timestamp("2026-11-21T10:00:00Z");
   result.change.family = "conv jit";
   result.change.causes = {
-      {analysis::CauseKind::kCommit, "label.commit", "91bc07aa51e2c1d6", "4f2a9c01d3b7e8f0"},
-      {analysis::CauseKind::kLibrary, "library.version", "3.1", "3.2"}};
+      {analysis::OpenChange::Cause::Kind::kCommit,
+       "label.commit",
+       "91bc07aa51e2c1d6",
+       "4f2a9c01d3b7e8f0"},
+      {analysis::OpenChange::Cause::Kind::kLibrary, "library.version", "3.1", "3.2"}};
   result.before.id = result.change.change.run_before;
   result.after.id = result.change.change.run;
   result.before.suite = result.after.suite = "nightly";
@@ -69,13 +72,14 @@ TEST(RegressionIssue, has_history_reproducer_and_suspects) {
 }
 
 TEST(RegressionIssue, lists_the_commits_of_a_repository) {
-  RegressionIssue issue{{evidence("layers/v1:conv;x")},
-                        {""},
-                        results::CommitLink("https://example.org/{commit}"),
-                        SuspectCommits{.count = 31,
-                                       .newest = {{"4f2a9c01d3b7e8f0", "use the fast path"},
-                                                  {"3e1b8c00c2a6d7ef", kHostileName}},
-                                       .problem = ""}};
+  RegressionIssue issue{
+      {evidence("layers/v1:conv;x")},
+      {""},
+      results::CommitLink("https://example.org/{commit}"),
+      RegressionIssue::Commits{
+          .count = 31,
+          .newest = {{"4f2a9c01d3b7e8f0", "use the fast path"}, {"3e1b8c00c2a6d7ef", kHostileName}},
+          .problem = ""}};
   std::string text = issue_text(issue);
   EXPECT_THAT(text, HasSubstr("### Commits between the two runs\n\nThe newest 2 of 31 commits:\n"));
   EXPECT_THAT(
@@ -84,7 +88,8 @@ TEST(RegressionIssue, lists_the_commits_of_a_repository) {
   EXPECT_THAT(text, Not(HasSubstr("<script")));
   EXPECT_THAT(text, Not(HasSubstr("[x](y)")));
   EXPECT_TRUE(is_clean_utf8(text));
-  issue.between = SuspectCommits{.count = 0, .newest = {}, .problem = "no commit '4f2a9c0'"};
+  issue.between =
+      RegressionIssue::Commits{.count = 0, .newest = {}, .problem = "no commit '4f2a9c0'"};
   text = issue_text(issue);
   EXPECT_THAT(text, HasSubstr("They are not known: no commit '4f2a9c0'\n"));
   EXPECT_THAT(text, Not(HasSubstr("| commit | subject |")));
@@ -132,7 +137,7 @@ TEST(HistoryPlot, stays_small_wherever_the_change_is) {
 }
 
 TEST(Triage, lists_groups_with_their_cause) {
-  const std::vector<analysis::ChangeGroup> groups =
+  const std::vector<analysis::OpenChange::Group> groups =
       analysis::group_changes({evidence("layers/v1:conv;x").change});
   std::ostringstream text;
   write_triage(groups,
@@ -157,7 +162,7 @@ TEST(Triage, lists_groups_with_their_cause) {
 }
 
 TEST(TriagePage, has_a_form_only_where_there_is_a_token) {
-  const std::vector<analysis::ChangeGroup> groups =
+  const std::vector<analysis::OpenChange::Group> groups =
       analysis::group_changes({evidence("layers/<b>\"x").change});
   for (const bool decidable : {false, true}) {
     std::ostringstream out;

@@ -22,7 +22,7 @@ analysis::KeyTime time_of(const std::string& variant, double microseconds) {
 }
 
 RegretReport sample() {
-  analysis::RegretGroup group;
+  analysis::HeuristicRegret::Group group;
   group.dtype = "f32";
   for (int i = 0; i < 60; ++i) {
     group.keys.push_back({{"v1:conv;" + std::to_string(i)},
@@ -35,7 +35,7 @@ RegretReport sample() {
   group.mean.low = 1.5;
   group.mean.high = 2.5;
   group.no_choice = 3;
-  analysis::RegretGroup empty;
+  analysis::HeuristicRegret::Group empty;
   empty.dtype = "bf16";
   empty.no_choice = 4;
   analysis::HeuristicRegret run;

@@ -168,7 +168,7 @@ analysis::RunReport sample_report() {
   report.run.finished = kStarted + std::chrono::minutes(2);
   report.run.rows_ok = 3;
   report.now = kStarted + std::chrono::hours(24);
-  analysis::ModelReport model;
+  analysis::RunReport::Model model;
   model.graph = sample_graph();
   model.bounds = sample_bounds(model.graph);
   model.bounds.executions.push_back({.mode = "plain",
@@ -200,7 +200,7 @@ analysis::RunReport hostile_report() {
   report.run.header.stack = kHostileName;
   report.run.header.environment.facts[kHostileName] = kHostileName;
   report.run.rows_failed = 1;
-  analysis::ModelReport& model = report.models.front();
+  analysis::RunReport::Model& model = report.models.front();
   model.bounds.instance.model = model.whatifs.instance.model = model.note = kHostileName;
   for (model::Layer& layer : model.graph.layers) {
     layer.name = kHostileName;

@@ -40,7 +40,7 @@ TEST(StorePages, commits_are_links_and_other_labels_are_text) {
   EXPECT_THAT(page,
               HasSubstr("<td><a href=\"https://example.org/4f2a9c01d3b7e8f0%22%3E%3Cb%3E\">"
                         "4f2a9c01d3b7</a></td><td>branch=&lt;b&gt;main</td>"));
-  analysis::RunComparisonReport compared;
+  analysis::ComparisonReport compared;
   compared.baseline = compared.candidate = report.run;
   compared.baseline.header.environment.facts.erase("label.commit");
   compared.commits = results::CommitLink("https://example.org/{commit}");
@@ -55,7 +55,7 @@ TEST(StorePages, hostile_names_are_text_and_whole_addresses) {
   const std::vector<SuiteMetrics> suites{suite_of(report)};
   std::ostringstream model;
   EXPECT_TRUE(write_model_page(kHostileName, suites, model));
-  analysis::RunComparisonReport compared;
+  analysis::ComparisonReport compared;
   compared.baseline = compared.candidate = report.run;
   compared.environment_diff = {{kHostileName, kHostileName, kHostileName, true}};
   analysis::MetricComparison metric;

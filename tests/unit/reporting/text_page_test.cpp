@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/formats/text_page.hpp"
-
 #include <gmock/gmock.h>
 
 #include <sstream>
 
+#include "reporting/formats/pages.hpp"
 #include "tests/unit/reporting/sample_report.hpp"
 
 namespace plumb::reporting {
@@ -25,7 +24,7 @@ TEST(TextPage, writes_every_kind_of_part) {
   page.subheading("two");
   page.paragraph("three");
   page.list({"a", "b"});
-  page.verdict("Reject.", "since", Tone::kBad);
+  page.verdict("Reject.", "since", PageCell::Tone::kBad);
   page.drawing("<svg/>");
   page.begin_fold("more", false);
   page.table({text_cell("name"), number_cell("time"), drawing_cell("<svg/>", "change")},

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/results/profile/code_listing.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 
 #include "harness/base/error.hpp"
+#include "harness/results/profile/named_profile.hpp"
 #include "harness/results/profile/profile_json.hpp"
 #include "tests/support/sample_profile.hpp"
 
@@ -21,8 +20,9 @@ using testing::SizeIs;
 constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
 
 /// Returns 1000 instructions of four bytes, with samples at some.
-CodeListing listing_of(const std::vector<std::pair<std::size_t, std::uint64_t>>& samples) {
-  CodeListing listing;
+NamedProfile::Listing listing_of(
+    const std::vector<std::pair<std::size_t, std::uint64_t>>& samples) {
+  NamedProfile::Listing listing;
   for (std::uint64_t i = 0; i < 1000; ++i) {
     listing.instructions.push_back({4 * i, 4, "nop", 0});
   }
@@ -34,23 +34,23 @@ CodeListing listing_of(const std::vector<std::pair<std::size_t, std::uint64_t>>&
   return listing;
 }
 
-std::vector<std::uint64_t> offsets_of(const CodeListing& listing) {
+std::vector<std::uint64_t> offsets_of(const NamedProfile::Listing& listing) {
   std::vector<std::uint64_t> offsets;
-  for (const ListedInstruction& instruction : listing.instructions) {
+  for (const NamedProfile::Listing::Instruction& instruction : listing.instructions) {
     offsets.push_back(instruction.offset / 4);
   }
   return offsets;
 }
 
 TEST(CodeListing, is_shortened_to_what_is_around_hot_instructions) {
-  const CodeListing all = listing_of({{0, 50}, {500, 1000}, {999, 20}, {700, 1}});
+  const NamedProfile::Listing all = listing_of({{0, 50}, {500, 1000}, {999, 20}, {700, 1}});
   EXPECT_THAT(offsets_of(shorten_listing(all, kAny)),
               ElementsAre(0, 1, 2, 498, 499, 500, 501, 502, 997, 998, 999));
   EXPECT_EQ(shorten_listing(all, kAny).disassembled, 1000U);
 }
 
 TEST(CodeListing, keeps_the_hottest_where_room_is_short) {
-  const CodeListing all = listing_of({{10, 50}, {500, 1000}, {502, 20}, {700, 40}});
+  const NamedProfile::Listing all = listing_of({{10, 50}, {500, 1000}, {502, 20}, {700, 40}});
   EXPECT_THAT(shorten_listing(all, 17).instructions, SizeIs(17));
   EXPECT_THAT(offsets_of(shorten_listing(all, 16)),
               ElementsAre(9, 10, 11, 499, 500, 501, 502, 503, 699, 700, 701));
@@ -60,7 +60,7 @@ TEST(CodeListing, keeps_the_hottest_where_room_is_short) {
 }
 
 TEST(CodeListing, json_holds_all_of_it) {
-  const std::vector<CodeListing> listings = test::stored_profile("01J").profile.listings;
+  const std::vector<NamedProfile::Listing> listings = test::stored_profile("01J").profile.listings;
   const nlohmann::ordered_json document = to_json(listings);
   EXPECT_EQ(to_json(code_listings_from_json(nlohmann::json(document), 3)), document);
   ASSERT_THAT(listings, SizeIs(2));
@@ -72,7 +72,7 @@ TEST(CodeListing, json_of_an_earlier_version_has_no_samples_by_block) {
   nlohmann::json document = to_json(test::stored_profile("01J").profile.listings);
   document[0].erase("counts");
   document[0]["instructions"][0].erase("counts");
-  const std::vector<CodeListing> read = code_listings_from_json(document, 3);
+  const std::vector<NamedProfile::Listing> read = code_listings_from_json(document, 3);
   EXPECT_THAT(read[0].counts, IsEmpty());
   EXPECT_THAT(read[0].instructions[0].counts, IsEmpty());
   EXPECT_EQ(read[0].instructions[0].samples, 40U);

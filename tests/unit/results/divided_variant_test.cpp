@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/results/division/divided_variant.hpp"
-
 #include <gtest/gtest.h>
+
+#include "harness/results/labels/variant_id.hpp"
 
 namespace plumb::results {
 namespace {
 
 TEST(DividedVariant, reads_what_it_writes) {
-  const std::vector<BatchParts> parts{{3, 4, "impl=jit:avx512_core;layout=any"}, {1, 2, "impl=a"}};
+  const std::vector<VariantId::Parts> parts{{3, 4, "impl=jit:avx512_core;layout=any"},
+                                            {1, 2, "impl=a"}};
   const std::string text = divided_variant(parts);
   EXPECT_EQ(text, "impl=plumb:micro_batch;parts=3*4[impl=jit:avx512_core;layout=any]+1*2[impl=a]");
   EXPECT_EQ(divided_parts(text), parts);
@@ -31,17 +32,17 @@ TEST(DividedVariant, is_absent_where_the_text_is_another) {
 TEST(DivisionRule, is_kept_as_facts_of_a_run) {
   Environment environment;
   EXPECT_FALSE(division_rule_of(environment).has_value());
-  add_division_rule({{8 << 20}, DivisionPolicy::kAll}, environment);
+  add_division_rule({{8 << 20}, VariantId::DivisionRule::Policy::kAll}, environment);
   EXPECT_EQ(division_rule_of(environment)->workspace_cap.value, 8 << 20);
-  EXPECT_EQ(division_rule_of(environment)->policy, DivisionPolicy::kAll);
+  EXPECT_EQ(division_rule_of(environment)->policy, VariantId::DivisionRule::Policy::kAll);
   environment.facts.erase("measure.batch_policy");  // as in runs that could not choose one
-  EXPECT_EQ(division_rule_of(environment)->policy, DivisionPolicy::kPowersOfTwo);
+  EXPECT_EQ(division_rule_of(environment)->policy, VariantId::DivisionRule::Policy::kPowersOfTwo);
   environment.facts["measure.workspace_cap_bytes"] = "8 MiB";
   EXPECT_FALSE(division_rule_of(environment).has_value());
 }
 
 TEST(DivisionRule, names_its_policies) {
-  for (const DivisionPolicy policy : kBatchPolicies) {
+  for (const VariantId::DivisionRule::Policy policy : kBatchPolicies) {
     EXPECT_EQ(parse_batch_policy(to_text(policy)), policy) << to_text(policy);
   }
   EXPECT_FALSE(parse_batch_policy("halves").has_value());

@@ -37,7 +37,7 @@ model::LayerSpec gradient(const std::string& op, const Pads& pads) {
 }
 
 TEST(EnginePromise, excludes_precompiled_engines_for_sums_of_integers) {
-  EngineConfiguration engine;
+  EngineChoices::Configuration engine;
   EXPECT_THAT(known_defect(model::parse_key({kSums}), engine), HasSubstr("in 8 bits"));
   EXPECT_FALSE(keeps_promise(model::parse_key({kSums}), engine));
   EXPECT_TRUE(keeps_promise(model::parse_key({kScaled}), engine));
@@ -48,7 +48,7 @@ TEST(EnginePromise, excludes_precompiled_engines_for_sums_of_integers) {
 
 TEST(EnginePromise, excludes_engines_that_are_wrong_for_gradients_with_uneven_pads) {
   const auto keeps = [](const char* op, const Pads& pads, std::int64_t engine) {
-    EngineConfiguration configuration;
+    EngineChoices::Configuration configuration;
     configuration.engine = engine;
     EXPECT_EQ(keeps_promise(gradient(op, pads), configuration),
               known_defect(gradient(op, pads), configuration).empty());

@@ -46,7 +46,7 @@ TEST(Execution, has_a_turn_among_other_shapes_alone) {
   EXPECT_EQ(to_json(Execution{}).find("turn"), std::string::npos);
   EXPECT_FALSE(execution_from_json(to_json(Execution{})).turn);
   Execution execution;
-  for (const ShapeTurn turn : kShapeTurns) {
+  for (const SeriesName::Turn turn : kShapeTurns) {
     execution.turn = turn;
     EXPECT_EQ(execution_from_json(to_json(execution)).turn, turn);
   }

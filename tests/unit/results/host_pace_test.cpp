@@ -13,7 +13,7 @@ Measurement paced(double seconds) {
 }
 
 TEST(FastestPace, is_unknown_without_a_row_that_was_paced) {
-  FastestPace pace;
+  Measurement::FastestPace pace;
   EXPECT_FALSE(pace.seconds());
   pace.take_in(Measurement{});
   pace.take_in(paced(0.0));
@@ -25,7 +25,7 @@ TEST(FastestPace, is_unknown_without_a_row_that_was_paced) {
 }
 
 TEST(FastestPace, is_not_that_of_one_row_among_many) {
-  FastestPace pace;
+  Measurement::FastestPace pace;
   pace.take_in(paced(1e-5));
   for (int i = 0; i < 19; ++i) {
     pace.take_in(paced(2e-5));

@@ -27,7 +27,7 @@ TEST(Controls, keep_their_host_if_they_have_one) {
 }
 
 TEST(PairTimes, are_medians_where_no_turns_were_taken) {
-  const PairTimes times = pair_times(row_of(2.0, {}), row_of(3.0, {}));
+  const PairedRound::Times times = pair_times(row_of(2.0, {}), row_of(3.0, {}));
   EXPECT_EQ(times.baseline, Seconds(2.0));
   EXPECT_EQ(times.candidate, Seconds(3.0));
 }
@@ -39,10 +39,10 @@ TEST(PairTimes, compare_neighbouring_turns) {
       row_of(1.0, {Seconds(1.0), Seconds(1.0), Seconds(1.5), Seconds(1.5), Seconds(1.0)});
   const Measurement candidate =
       row_of(1.53, {Seconds(1.02), Seconds(1.53), Seconds(1.53), Seconds(1.53), Seconds(1.02)});
-  const PairTimes times = pair_times(baseline, candidate);
+  const PairedRound::Times times = pair_times(baseline, candidate);
   EXPECT_NEAR(times.candidate / times.baseline, 1.02, 1e-12);
   EXPECT_NEAR(times.candidate.count() * times.baseline.count(), 1.0 * 1.53, 1e-12);
-  const PairTimes back = pair_times(candidate, baseline);
+  const PairedRound::Times back = pair_times(candidate, baseline);
   EXPECT_NEAR(back.baseline / back.candidate, 1.02, 1e-12) << "the sides are alike";
 }
 
@@ -50,7 +50,7 @@ TEST(PairTimes, pair_only_turns_that_both_sides_have) {
   const std::vector<Seconds> ones(4, Seconds(1.0));
   std::vector<Seconds> more(4, Seconds(1.1));
   more.insert(more.end(), 6, Seconds(9.0));
-  const PairTimes times = pair_times(row_of(1.0, ones), row_of(9.0, more));
+  const PairedRound::Times times = pair_times(row_of(1.0, ones), row_of(9.0, more));
   EXPECT_NEAR(times.candidate / times.baseline, 1.1, 1e-12);
 }
 
@@ -58,7 +58,7 @@ TEST(PairTimes, subtract_the_harness_overhead_of_each_turn) {
   Measurement baseline = row_of(1.0, std::vector<Seconds>(3, Seconds(1.0)));
   Measurement candidate = row_of(1.5, std::vector<Seconds>(3, Seconds(1.5)));
   baseline.floor = candidate.floor = Seconds(0.5);
-  const PairTimes times = pair_times(baseline, candidate);
+  const PairedRound::Times times = pair_times(baseline, candidate);
   EXPECT_NEAR(times.candidate / times.baseline, 2.0, 1e-12);
 }
 

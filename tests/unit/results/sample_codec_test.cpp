@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/results/sample_codec.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 #include <random>
 
+#include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
-#include "harness/base/hash64.hpp"
+#include "harness/results/measurement.hpp"
 
 namespace plumb::results {
 namespace {

@@ -20,7 +20,7 @@ ScenarioResult full() {
   load.mode = "plain";
   load.model = "lenet";
   load.scenario = loadgen::ScenarioName::kInteractive;
-  load.requested.scenario = loadgen::LoadScenario::kServer;
+  load.requested.scenario = loadgen::RequestedLoad::Scenario::kServer;
   load.requested.fixed_duration = Seconds(2.0);
   load.requested.percentile = 99.0;
   load.requested.latency_limit = Seconds(0.015);
@@ -48,23 +48,25 @@ ScenarioResult full() {
   result.sample_latency.percentiles = {1ns, 2ns, 3ns, 4ns, 5ns, 6ns};
   result.query_latency = result.sample_latency;
   result.percentile_latency = 14ms;
-  result.early_stopping = loadgen::EarlyStopping{
+  result.early_stopping = loadgen::LoadResult::EarlyStopping{
       .met = true, .queries = 1001, .needed = 1001, .over = 4, .estimate_99 = 4ms, .estimate = 3ms};
   result.lateness = result.sample_latency;
   result.queries_per_second = 80.25;
   result.scheduled_per_second = 81.0;
-  result.shortfalls = {{loadgen::Shortfall::Kind::kDropped, 1001, 1000, "1 of 1001 samples"}};
+  result.shortfalls = {
+      {loadgen::LoadResult::Shortfall::Kind::kDropped, 1001, 1000, "1 of 1001 samples"}};
   load.result = result;
-  load.peak = LoadPeak{.rate = std::nullopt,
-                       .highest_passed = 80.0,
-                       .lowest_failed = 90.0,
-                       .reason = "no time",
-                       .probes = {{.purpose = loadgen::PeakProbe::Purpose::kUnloaded,
-                                   .rate = 100.0,
-                                   .valid = true,
-                                   .queries = 20,
-                                   .percentile_latency = 10ms,
-                                   .reason = ""}}};
+  load.peak =
+      ScenarioResult::Peak{.rate = std::nullopt,
+                           .highest_passed = 80.0,
+                           .lowest_failed = 90.0,
+                           .reason = "no time",
+                           .probes = {{.purpose = loadgen::BudgetedLoad::Probe::Purpose::kUnloaded,
+                                       .rate = 100.0,
+                                       .valid = true,
+                                       .queries = 20,
+                                       .percentile_latency = 10ms,
+                                       .reason = ""}}};
   load.batches = {.maximum_batch = 8, .timeout = 2ms, .lanes = 2};
   load.buckets = {{1, 10, 10}, {8, 20, 150}};
   load.inputs_per_sample = 4;
@@ -132,37 +134,38 @@ TEST(ScenarioResult, refuses_what_it_did_not_write) {
 TEST(ScenarioResult, judges_by_what_more_time_could_change) {
   ScenarioResult load = full();
   load.peak.reset();
-  const auto verdict_with = [&](std::vector<loadgen::Shortfall> shortfalls) {
+  const auto verdict_with = [&](std::vector<loadgen::LoadResult::Shortfall> shortfalls) {
     load.result->shortfalls = std::move(shortfalls);
     return judge_load(load);
   };
-  using Kind = loadgen::Shortfall::Kind;
-  EXPECT_EQ(verdict_with({}), LoadVerdict::kValid);
+  using Kind = loadgen::LoadResult::Shortfall::Kind;
+  EXPECT_EQ(verdict_with({}), ScenarioResult::Verdict::kValid);
   EXPECT_EQ(verdict_with({{Kind::kDuration, 600, 2, "short"}, {Kind::kCount, 100, 2, "few"}}),
-            LoadVerdict::kInconclusive);
-  EXPECT_EQ(verdict_with({{Kind::kConfidence, 662, 600, "few"}}), LoadVerdict::kInconclusive);
+            ScenarioResult::Verdict::kInconclusive);
+  EXPECT_EQ(verdict_with({{Kind::kConfidence, 662, 600, "few"}}),
+            ScenarioResult::Verdict::kInconclusive);
   for (const Kind kind : {Kind::kLatency, Kind::kDropped, Kind::kFailed, Kind::kMiscounted}) {
     EXPECT_EQ(verdict_with({{Kind::kDuration, 600, 2, "short"}, {kind, 0, 1, "bad"}}),
-              LoadVerdict::kFailed)
+              ScenarioResult::Verdict::kFailed)
         << to_text(kind);
   }
   EXPECT_THAT(list_reasons(load), ElementsAre("short", "bad"));
   load.outcome = {Outcome::Kind::kCrashed, "signal 11"};
-  EXPECT_EQ(judge_load(load), LoadVerdict::kNotExecuted);
+  EXPECT_EQ(judge_load(load), ScenarioResult::Verdict::kNotExecuted);
   EXPECT_THAT(list_reasons(load), ElementsAre("signal 11"));
 }
 
 TEST(ScenarioResult, judges_a_search_by_whether_any_rate_passed) {
   ScenarioResult load = full();
-  load.result->shortfalls = {{loadgen::Shortfall::Kind::kLatency, 0.015, 0.02, "late"}};
-  EXPECT_EQ(judge_load(load), LoadVerdict::kInconclusive) << "80 a second passed";
+  load.result->shortfalls = {{loadgen::LoadResult::Shortfall::Kind::kLatency, 0.015, 0.02, "late"}};
+  EXPECT_EQ(judge_load(load), ScenarioResult::Verdict::kInconclusive) << "80 a second passed";
   load.peak->highest_passed = 0.0;
-  EXPECT_EQ(judge_load(load), LoadVerdict::kFailed) << "no rate kept the limit";
+  EXPECT_EQ(judge_load(load), ScenarioResult::Verdict::kFailed) << "no rate kept the limit";
   load.peak->lowest_failed.reset();
-  EXPECT_EQ(judge_load(load), LoadVerdict::kInconclusive) << "nothing was tried";
+  EXPECT_EQ(judge_load(load), ScenarioResult::Verdict::kInconclusive) << "nothing was tried";
   load.peak->rate = 79.0;
   load.result->shortfalls.clear();
-  EXPECT_EQ(judge_load(load), LoadVerdict::kValid);
+  EXPECT_EQ(judge_load(load), ScenarioResult::Verdict::kValid);
 }
 
 TEST(ScenarioResult, scores_what_a_scenario_is_about) {
@@ -170,7 +173,7 @@ TEST(ScenarioResult, scores_what_a_scenario_is_about) {
   EXPECT_EQ(compute_score(load)->value, std::nullopt) << "a search without a rate";
   load.peak.reset();
   EXPECT_EQ(compute_score(load)->value, 80.25);
-  load.requested.scenario = loadgen::LoadScenario::kSingleStream;
+  load.requested.scenario = loadgen::RequestedLoad::Scenario::kSingleStream;
   EXPECT_EQ(compute_score(load)->value, 0.003);
   EXPECT_EQ(compute_score(load)->unit, "seconds");
   load.outcome = {Outcome::Kind::kTimedOut, "hangs"};

@@ -16,8 +16,8 @@ TEST(SeriesName, is_read_back_whatever_the_subject) {
   for (const std::string subject :
        {"lenet|1|f32|", "a/b.onnx|1|f32|", "models/load/x|8|bf16|", "/end_to_end/m.onnx|1|f32|"}) {
     for (const std::string mode : {"plain", "fusion+bf16"}) {
-      for (const SeriesKind kind :
-           {SeriesKind::kEndToEnd, SeriesKind::kAccuracy, SeriesKind::kLoad}) {
+      for (const SeriesName::Kind kind :
+           {SeriesName::Kind::kEndToEnd, SeriesName::Kind::kAccuracy, SeriesName::Kind::kLoad}) {
         const SeriesName name =
             parse_series(model_series(subject, kind, mode, loadgen::ScenarioName::kSingleStream));
         EXPECT_EQ(name.kind, kind) << subject;
@@ -25,24 +25,25 @@ TEST(SeriesName, is_read_back_whatever_the_subject) {
         EXPECT_EQ(name.mode, mode);
         EXPECT_EQ(name.scenario, "single_stream");
       }
-      const SeriesName turn = parse_series(alternation_series(subject, mode, ShapeTurn::kChanged));
-      EXPECT_EQ(turn.kind, SeriesKind::kAlternation) << subject;
+      const SeriesName turn =
+          parse_series(alternation_series(subject, mode, SeriesName::Turn::kChanged));
+      EXPECT_EQ(turn.kind, SeriesName::Kind::kAlternation) << subject;
       EXPECT_EQ(turn.subject, subject);
       EXPECT_EQ(turn.mode, mode);
       EXPECT_EQ(turn.scenario, "changed");
       const SeriesName name =
           parse_series(bound_series(subject, BoundKind::kLibraryParallel, mode));
-      EXPECT_EQ(name.kind, SeriesKind::kBound) << subject;
+      EXPECT_EQ(name.kind, SeriesName::Kind::kBound) << subject;
       EXPECT_EQ(name.subject, subject);
       EXPECT_EQ(name.bound, BoundKind::kLibraryParallel);
       EXPECT_EQ(name.mode, mode);
       EXPECT_EQ(name.scenario, "");
     }
   }
-  EXPECT_EQ(parse_series(layer_series("v1:relu;a/b")).kind, SeriesKind::kLayer);
+  EXPECT_EQ(parse_series(layer_series("v1:relu;a/b")).kind, SeriesName::Kind::kLayer);
   EXPECT_EQ(parse_series(layer_series("v1:relu;a/b")).subject, "v1:relu;a/b");
-  EXPECT_EQ(parse_series(capability_series("v1:relu")).kind, SeriesKind::kCapability);
-  EXPECT_EQ(parse_series(accuracy_series("v1:relu")).kind, SeriesKind::kLayerAccuracy);
+  EXPECT_EQ(parse_series(capability_series("v1:relu")).kind, SeriesName::Kind::kCapability);
+  EXPECT_EQ(parse_series(accuracy_series("v1:relu")).kind, SeriesName::Kind::kLayerAccuracy);
   EXPECT_EQ(accuracy_series("v1:relu"), "accuracy/v1:relu");
 }
 
@@ -50,9 +51,10 @@ TEST(SeriesName, has_texts_that_stores_hold) {
   EXPECT_EQ(layer_series("v1:relu"), "layers/v1:relu");
   EXPECT_EQ(capability_series("v1:relu"), "capability/v1:relu");
   EXPECT_EQ(
-      model_series("lenet|1|f32|", SeriesKind::kEndToEnd, "plain", loadgen::ScenarioName::kServer),
+      model_series(
+          "lenet|1|f32|", SeriesName::Kind::kEndToEnd, "plain", loadgen::ScenarioName::kServer),
       "models/lenet|1|f32|/end_to_end/plain/server");
-  EXPECT_EQ(alternation_series("lenet|1|f32|", "fusion", ShapeTurn::kFirst),
+  EXPECT_EQ(alternation_series("lenet|1|f32|", "fusion", SeriesName::Turn::kFirst),
             "models/lenet|1|f32|/alternation/fusion/first");
   EXPECT_EQ(bound_series("lenet|1|f32|", BoundKind::kHardware, "any"),
             "models/lenet|1|f32|/hardware/any");
@@ -61,7 +63,7 @@ TEST(SeriesName, has_texts_that_stores_hold) {
 TEST(SeriesName, of_another_program_is_of_no_kind) {
   for (const char* const text :
        {"", "models/", "models//", "models/odd", "models//a/b", "costs/workspace", "layer/x"}) {
-    EXPECT_EQ(parse_series(text).kind, SeriesKind::kOther) << text;
+    EXPECT_EQ(parse_series(text).kind, SeriesName::Kind::kOther) << text;
   }
 }
 

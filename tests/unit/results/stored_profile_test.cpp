@@ -4,7 +4,6 @@
 
 #include "harness/base/error.hpp"
 #include "harness/results/profile/named_profile.hpp"
-#include "harness/results/profile/profile_codec.hpp"
 #include "harness/results/profile/profile_json.hpp"
 #include "tests/support/sample_profile.hpp"
 
@@ -39,13 +38,14 @@ TEST(StoredProfile, an_earlier_document_has_no_listings) {
 
 TEST(StoredProfile, what_a_store_keeps_has_short_listings) {
   NamedProfile profile = test::stored_profile("01J").profile;
-  CodeListing& listing = profile.listings[0];
+  NamedProfile::Listing& listing = profile.listings[0];
   for (std::uint64_t i = 3; i < 200; ++i) {
     listing.instructions.push_back({4 * i, 4, "nop", i});
   }
   listing.samples = 340;
   ASSERT_GT(listing.instructions.size(), kMaxKeptInstructions);
-  const std::vector<ListedInstruction> kept = condense_profile(profile).listings[0].instructions;
+  const std::vector<NamedProfile::Listing::Instruction> kept =
+      condense_profile(profile).listings[0].instructions;
   EXPECT_THAT(kept, SizeIs(testing::AllOf(testing::Le(kMaxKeptInstructions), testing::Ge(90U))));
   EXPECT_EQ(kept.back().offset, 4U * 199U);
 }

@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/results/division/divided_variant.hpp"
-
 namespace plumb::results {
 namespace {
 

@@ -11,13 +11,13 @@
 namespace plumb::rewrite {
 namespace {
 
-using Chain = std::vector<ChainStage>;
+using Chain = std::vector<CheckpointPlan::Stage>;
 
 /// Tries every way to cut a chain into stretches.
 void try_all(const Chain& chain,
-             std::vector<ChainStretch>& stretches,
+             std::vector<CheckpointPlan::Stretch>& stretches,
              std::size_t first,
-             const std::function<void(const std::vector<ChainStretch>&)>& visit) {
+             const std::function<void(const std::vector<CheckpointPlan::Stretch>&)>& visit) {
   if (first == chain.size()) {
     visit(stretches);
     return;
@@ -34,10 +34,11 @@ void try_all(const Chain& chain,
 }
 
 /// Plays the backward pass stage by stage, and returns the most bytes at once.
-std::int64_t played_peak(const Chain& chain, const std::vector<ChainStretch>& stretches) {
+std::int64_t played_peak(const Chain& chain,
+                         const std::vector<CheckpointPlan::Stretch>& stretches) {
   std::vector<std::int64_t> inner(chain.size());
   std::vector<std::int64_t> result(chain.size());
-  for (const ChainStretch& stretch : stretches) {
+  for (const CheckpointPlan::Stretch& stretch : stretches) {
     result[stretch.last] = chain[stretch.last].result;
     inner[stretch.last] = stretch.recomputed ? 0 : chain[stretch.last].inner;
   }
@@ -82,8 +83,8 @@ TEST(CheckpointPlan, equals_brute_force_on_small_chains_under_every_cap) {
       std::int64_t least = std::numeric_limits<std::int64_t>::max();
       std::int64_t most = 0;
       std::vector<std::pair<std::int64_t, double>> all;
-      std::vector<ChainStretch> none;
-      try_all(chain, none, 0, [&](const std::vector<ChainStretch>& stretches) {
+      std::vector<CheckpointPlan::Stretch> none;
+      try_all(chain, none, 0, [&](const std::vector<CheckpointPlan::Stretch>& stretches) {
         const CheckpointPlan plan = price_stretches(chain, stretches);
         ASSERT_EQ(plan.peak, played_peak(chain, stretches));
         all.emplace_back(plan.peak, plan.recomputation);
@@ -107,7 +108,7 @@ TEST(CheckpointPlan, equals_brute_force_on_small_chains_under_every_cap) {
 }
 
 TEST(CheckpointPlan, equal_stages_need_about_the_root_of_their_number) {
-  const Chain chain(100, ChainStage{1.0, 1.0, 0, 1, 0});
+  const Chain chain(100, CheckpointPlan::Stage{1.0, 1.0, 0, 1, 0});
   const CheckpointPlan plan = smallest_checkpoints(chain);
   // Chen et al., "Training Deep Nets with Sublinear Memory Cost", 2016: checkpoints and one
   // stretch. Stretches that grow toward the front need √(2n), fewer than equal ones of √n.

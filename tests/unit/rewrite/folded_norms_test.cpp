@@ -61,7 +61,7 @@ TEST(FoldedNorms, are_computed_by_the_convolutions_in_both_passes) {
   ASSERT_EQ(layers_of(step, "batch_norm"), 4U);
   const auto folded = folded_norms(step);
   ASSERT_TRUE(folded);
-  EXPECT_EQ(folded->folded, 2U);
+  EXPECT_EQ(folded->changes, 2U);
   expect_executable(folded->graph);
   EXPECT_EQ(layers_of(folded->graph, "batch_norm"), 0U);
   EXPECT_EQ(layers_of(folded->graph, "conv"), layers_of(step, "conv"));
@@ -75,7 +75,7 @@ TEST(FoldedNorms, multiply_weights_once_for_all_micro_batches) {
   const model::Graph step = step_with(two_norms(), "sgd:4+freeze=batch_norm");
   const auto folded = folded_norms(step);
   ASSERT_TRUE(folded);
-  EXPECT_EQ(folded->folded, 8U);
+  EXPECT_EQ(folded->changes, 8U);
   expect_executable(folded->graph);
   EXPECT_EQ(layers_of(folded->graph, "batch_norm"), 0U);
   EXPECT_EQ(layers_of(folded->graph, "binary"), layers_of(step, "binary") + 2 + 2 + 4 * 3);
@@ -100,7 +100,7 @@ TEST(FoldedNorms, exist_in_mixed_precision) {
   }
   const auto folded = folded_norms(step);
   ASSERT_TRUE(folded);
-  EXPECT_EQ(folded->folded, 2U);
+  EXPECT_EQ(folded->changes, 2U);
   expect_executable(folded->graph);
 }
 
@@ -108,7 +108,7 @@ TEST(FoldedNorms, of_resnet18_are_all_of_them) {
   const auto folded = folded_norms(
       step_with(model::read_graph(zoo::find("resnet18-v1")->build(2)), "sgd+freeze=batch_norm"));
   ASSERT_TRUE(folded);
-  EXPECT_EQ(folded->folded, 20U);
+  EXPECT_EQ(folded->changes, 20U);
   EXPECT_EQ(layers_of(folded->graph, "batch_norm"), 0U);
   expect_executable(folded->graph);
 }

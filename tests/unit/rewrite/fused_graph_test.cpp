@@ -101,7 +101,7 @@ TEST(FusedGraph, gives_folded_layers_constants_of_their_own) {
   const FusedGraph fused = fused_graph(graph, of_rules(graph, {"conv_bn_activation"}));
   ASSERT_THAT(fused.graph.layers, SizeIs(1));
   ASSERT_THAT(fused.foldings, SizeIs(1));
-  const ChannelFolding& folding = fused.foldings[0];
+  const FusedGraph::Folding& folding = fused.foldings[0];
   EXPECT_EQ(folding.weights, graph.layers[b.at(conv)].inputs[1]);
   EXPECT_EQ(folding.bias, std::nullopt);
   ASSERT_THAT(folding.layers, SizeIs(1));

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/rewrite/fusion_family.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,6 +11,7 @@
 #include "harness/model/key/spec_check.hpp"
 #include "harness/rewrite/fused_graph.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
+#include "harness/rewrite/match.hpp"
 #include "harness/rewrite/rewrite.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
 
@@ -32,7 +31,7 @@ Counts joined_by(const model::Graph& graph, std::string_view family) {
 }
 
 model::Graph updated_step(const model::Graph& model) {
-  return training_step(model, {}, Optimizer{}).training.graph;
+  return training_step(model, {}, TrainingStep::Optimizer{}).training.graph;
 }
 
 /// Step of three products of rows: one with bias and ReLU, one with bias and GELU.
@@ -95,10 +94,9 @@ TEST(FusionFamily, takes_the_gradient_of_a_relu_behind_that_of_a_convolution) {
   const std::vector<Match> found =
       matches(updated_step(sketch.build({sketch.conv(hidden, 6, 1)})), "conv_relu_backward");
   ASSERT_EQ(found.size(), 1U);
-  EXPECT_THAT(
-      found[0].key.text,
-      testing::StartsWith("v1:conv_backward_data;in=f32[2,6,4,4],f32[6,5,1,1],f32[2,5,4,4];"
-                          "out=f32[2,5,4,4];"));
+  EXPECT_THAT(found[0].key.text,
+              testing::StartsWith("v1:conv_backward_data;in=f32[2,6,4,4],f32[6,5,1,1],f32[2,5,4,4];"
+                                  "out=f32[2,5,4,4];"));
   EXPECT_THAT(found[0].key.text, testing::EndsWith(";epilogue=relu_backward@2"));
 }
 

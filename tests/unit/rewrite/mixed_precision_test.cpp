@@ -32,7 +32,8 @@ using testing::HasSubstr;
 using testing::SizeIs;
 
 TrainingStep step_of(const model::Graph& graph, Loss loss = Loss::kCrossEntropy) {
-  return training_step(graph, {.loss = loss}, standard_optimizer(Optimizer::Kind::kSgd));
+  return training_step(
+      graph, {.loss = loss}, standard_optimizer(TrainingStep::Optimizer::Kind::kSgd));
 }
 
 /// Two matrices and their biases.
@@ -121,7 +122,7 @@ TEST(MixedPrecision, layers_of_every_loss_have_the_digits_of_f32) {
     SCOPED_TRACE(loss);
     GraphSketch sketch;
     const auto hidden = sketch.relu(sketch.gemm(sketch.input({5, 4}), 3));
-    StepChoice choice;
+    TrainingStep::Choice choice;
     choice.loss = parse_loss(loss);
     choice.micro_batches = 2;
     const TrainingStep step = training_step(sketch.build({sketch.gemm(hidden, 2)}), choice);
@@ -210,7 +211,7 @@ TEST(MixedPrecision, a_scale_that_adapts_is_f32_and_takes_the_place_of_the_const
     SCOPED_TRACE(loss);
     GraphSketch sketch;
     const auto hidden = sketch.relu(sketch.gemm(sketch.input({5, 4}), 3));
-    StepChoice choice;
+    TrainingStep::Choice choice;
     choice.loss = parse_loss(loss);
     choice.loss_scaling = true;
     const TrainingStep step = training_step(sketch.build({sketch.gemm(hidden, 2)}), choice);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/model/key/product_kind.hpp"
+#include "harness/model/key/operator_families.hpp"
 #include "harness/model/key/spec_check.hpp"
 #include "harness/model/onnx/onnx_reader.hpp"
 #include "harness/rewrite/rewrite.hpp"

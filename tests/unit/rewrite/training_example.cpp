@@ -437,7 +437,7 @@ Numbers numbers_of_example(const Example& example, const TrainingGraph& made) {
   for (const model::ValueId input : made.graph.inputs) {
     is_input[input] = true;
   }
-  for (const ParameterGradient& each : made.gradients) {
+  for (const TrainingGraph::Gradient& each : made.gradients) {
     is_input[each.parameter] = false;  // of a whole step
   }
   for (model::ValueId id = 0; id < made.graph.values.size(); ++id) {

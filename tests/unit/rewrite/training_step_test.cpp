@@ -37,12 +37,12 @@ model::Graph two_products() {
   return sketch.build({sketch.gemm(hidden, 2)});
 }
 
-TrainingStep step_by(Optimizer::Kind kind) {
+TrainingStep step_by(TrainingStep::Optimizer::Kind kind) {
   return training_step(two_products(), {}, standard_optimizer(kind));
 }
 
 TEST(TrainingStep, updates_each_weight_in_the_last_layers) {
-  const TrainingStep step = step_by(Optimizer::Kind::kSgd);
+  const TrainingStep step = step_by(TrainingStep::Optimizer::Kind::kSgd);
   const model::Graph& graph = step.training.graph;
   ASSERT_EQ(graph.layers.size(), step.first_update_layer + 4);
   EXPECT_THAT(graph.layers[step.first_update_layer].key.text,
@@ -57,10 +57,10 @@ TEST(TrainingStep, updates_each_weight_in_the_last_layers) {
 }
 
 TEST(TrainingStep, weights_and_states_are_inputs_and_no_constants) {
-  const TrainingStep step = step_by(Optimizer::Kind::kAdam);
+  const TrainingStep step = step_by(TrainingStep::Optimizer::Kind::kAdam);
   const model::Graph& graph = step.training.graph;
   EXPECT_THAT(step.states, SizeIs(3 * 4));
-  for (const ParameterGradient& each : step.training.gradients) {
+  for (const TrainingGraph::Gradient& each : step.training.gradients) {
     EXPECT_THAT(graph.inputs, Contains(each.parameter));
     EXPECT_FALSE(graph.values[each.parameter].type.constant);
   }
@@ -72,13 +72,13 @@ TEST(TrainingStep, weights_and_states_are_inputs_and_no_constants) {
 }
 
 TEST(TrainingStep, decay_of_adamw_is_of_the_weights) {
-  const auto key_of = [](Optimizer::Kind kind) {
+  const auto key_of = [](TrainingStep::Optimizer::Kind kind) {
     const TrainingStep step = step_by(kind);
     return step.training.graph.layers[step.first_update_layer].key.text;
   };
-  EXPECT_THAT(key_of(Optimizer::Kind::kAdam),
+  EXPECT_THAT(key_of(TrainingStep::Optimizer::Kind::kAdam),
               AllOf(HasSubstr("decay=0.0;"), HasSubstr("decay_of=gradient")));
-  EXPECT_THAT(key_of(Optimizer::Kind::kAdamw),
+  EXPECT_THAT(key_of(TrainingStep::Optimizer::Kind::kAdamw),
               AllOf(HasSubstr("decay=0.01;"), HasSubstr("decay_of=weights")));
 }
 
@@ -113,8 +113,8 @@ TEST(TrainingStep, updates_running_statistics_where_it_is_asked_to) {
 }
 
 TEST(TrainingStep, scales_its_loss_and_updates_on_a_condition) {
-  const TrainingStep without = training_step(two_products(), StepChoice{});
-  StepChoice choice;
+  const TrainingStep without = training_step(two_products(), TrainingStep::Choice{});
+  TrainingStep::Choice choice;
   choice.loss_scaling = true;
   const TrainingStep step = training_step(two_products(), choice);
   const model::Graph& graph = step.training.graph;
@@ -147,7 +147,7 @@ TEST(TrainingStep, scales_its_loss_and_updates_on_a_condition) {
 }
 
 TEST(TrainingStep, joins_updates_of_one_condition) {
-  StepChoice choice;
+  TrainingStep::Choice choice;
   choice.loss_scaling = true;
   choice.micro_batches = 2;
   const TrainingStep step = training_step(two_products(), choice);
@@ -200,16 +200,16 @@ TEST(TrainingStep, classes_lie_along_the_axis_of_the_softmax) {
                      {{"axis", std::int64_t{1}}, {"coerce", coerce}, {"log", std::int64_t{0}}});
     return training_graph(sketch.build({result}), {}).classes.value();
   };
-  const ClassAxis channels = classes_of(0);
+  const LossLayers::ClassAxis channels = classes_of(0);
   EXPECT_EQ(std::vector({channels.outer, channels.classes, channels.inner}),
             (std::vector<std::int64_t>{2, 6, 20}));
-  const ClassAxis all = classes_of(1);
+  const LossLayers::ClassAxis all = classes_of(1);
   EXPECT_EQ(std::vector({all.outer, all.classes, all.inner}),
             (std::vector<std::int64_t>{2, 120, 1}));
 }
 
 TEST(TrainingStep, updates_become_one_layer_that_writes_all_results) {
-  const TrainingStep step = step_by(Optimizer::Kind::kSgd);
+  const TrainingStep step = step_by(TrainingStep::Optimizer::Kind::kSgd);
   const model::Graph& graph = step.training.graph;
   std::vector<Match> updates = matches(graph);
   std::erase_if(updates, [](const Match& match) { return match.rewrite != "update"; });
@@ -232,7 +232,8 @@ TEST(TrainingStep, functions_with_the_slope_of_their_result_are_fused_with_the_l
     const auto hidden =
         sketch.eltwise(sketch.gemm(sketch.input({5, 4}), 3), fn, std::move(parameters));
     const model::Graph graph = sketch.build({sketch.gemm(hidden, 2)});
-    const std::vector<Match> found = matches(training_step(graph, {}, Optimizer{}).training.graph);
+    const std::vector<Match> found =
+        matches(training_step(graph, {}, TrainingStep::Optimizer{}).training.graph);
     return std::any_of(found.begin(), found.end(), [](const Match& match) {
       return match.rewrite == "gemm_activation";
     });
@@ -263,7 +264,7 @@ model::Graph fused_in_order(const model::Graph& graph) {
 }
 
 TEST(TrainingStep, gradients_of_a_matrix_and_its_bias_become_one_layer) {
-  const model::Graph gemms = step_by(Optimizer::Kind::kSgd).training.graph;
+  const model::Graph gemms = step_by(TrainingStep::Optimizer::Kind::kSgd).training.graph;
   EXPECT_EQ(count_of_rule(matches(gemms), "bias_gradient"), 2U);
   static_cast<void>(fused_in_order(gemms));
   const auto file = zoo::find("bert-base")->build(2, {{"sequence", 8}});
@@ -283,7 +284,8 @@ TEST(TrainingStep, a_normalisation_by_the_batch_takes_the_relu_behind_it) {
   const auto flat = sketch.view(sketch.relu(normalized), {4, 8 * 6 * 6});
   const model::Graph graph = sketch.build({sketch.gemm(flat, 3)});
   for (const std::int64_t micro_batches : {1, 3}) {
-    const model::Graph step = training_step(graph, StepChoice{{}, micro_batches}).training.graph;
+    const model::Graph step =
+        training_step(graph, TrainingStep::Choice{{}, micro_batches}).training.graph;
     std::size_t normalisations = 0;
     for (const model::Layer& layer : fused_in_order(step).layers) {
       if (layer.spec.op == "batch_norm_training") {
@@ -313,8 +315,9 @@ TEST(TrainingStep, many_updates_become_several_layers_of_bounded_keys) {
 }
 
 TEST(TrainingStep, each_optimiser_has_one_name) {
-  for (const Optimizer::Kind kind :
-       {Optimizer::Kind::kSgd, Optimizer::Kind::kAdam, Optimizer::Kind::kAdamw}) {
+  for (const TrainingStep::Optimizer::Kind kind : {TrainingStep::Optimizer::Kind::kSgd,
+                                                   TrainingStep::Optimizer::Kind::kAdam,
+                                                   TrainingStep::Optimizer::Kind::kAdamw}) {
     EXPECT_EQ(parse_optimizer(to_text(kind)), kind);
   }
   EXPECT_EQ(parse_optimizer("lion"), std::nullopt);
@@ -322,7 +325,7 @@ TEST(TrainingStep, each_optimiser_has_one_name) {
 
 TEST(TrainingStep, is_chosen_by_an_optimiser_and_a_number_of_micro_batches) {
   EXPECT_EQ(parse_step_choice("adamw")->micro_batches, 1);
-  EXPECT_EQ(parse_step_choice("adamw")->optimizer.kind, Optimizer::Kind::kAdamw);
+  EXPECT_EQ(parse_step_choice("adamw")->optimizer.kind, TrainingStep::Optimizer::Kind::kAdamw);
   EXPECT_EQ(parse_step_choice("sgd:4")->micro_batches, 4);
   EXPECT_EQ(parse_step_choice("sgd:64")->micro_batches, 64);
   for (const char* const text :
@@ -335,7 +338,7 @@ TEST(TrainingStep, has_a_loss_and_frozen_weights_in_its_text) {
   const std::string text =
       step_choice_text("sgd:4", "mean_squared_error", {"conv1*", "batch_norm"});
   EXPECT_EQ(text, "sgd:4+mean_squared_error+freeze=conv1*+freeze=batch_norm");
-  const StepChoice choice = parse_step_choice(text).value();
+  const TrainingStep::Choice choice = parse_step_choice(text).value();
   EXPECT_EQ(choice.micro_batches, 4);
   EXPECT_EQ(choice.loss, Loss::kMeanSquaredError);
   EXPECT_THAT(choice.frozen, ::testing::ElementsAre("conv1*", "batch_norm"));
@@ -392,7 +395,7 @@ TEST(TrainingStep, has_one_text_whatever_the_order_of_its_parts) {
 
 TEST(TrainingStep, leaves_weights_alone_that_its_text_freezes) {
   const model::Graph graph = two_products();  // weights w1, w2, w5 and w6
-  const StepChoice choice =
+  const TrainingStep::Choice choice =
       parse_step_choice("sgd:2+mean_squared_error+freeze=w1+freeze=w2").value();
   const TrainingStep step = training_step(graph, choice);
   EXPECT_EQ(step.training.loss_kind, Loss::kMeanSquaredError);
@@ -408,7 +411,7 @@ TEST(TrainingStep, leaves_weights_alone_that_its_text_freezes) {
 
 TEST(TrainingStep, repeats_all_but_the_update_for_a_micro_batch) {
   const model::Graph graph = model::read_graph(zoo::find("lenet")->build(1));
-  const TrainingStep one = training_step(graph, StepChoice{});
+  const TrainingStep one = training_step(graph, TrainingStep::Choice{});
   const TrainingStep four = training_step(graph, {.optimizer = {}, .micro_batches = 4});
   const std::size_t updates = one.training.gradients.size();
   ASSERT_EQ(four.training.gradients.size(), updates);
@@ -429,7 +432,7 @@ TEST(TrainingStep, of_resnet50_moves_five_times_its_weights_in_the_update) {
     bytes += cost.input_bytes.value + cost.output_bytes.value;
   }
   std::int64_t weights = 0;
-  for (const ParameterGradient& each : step.training.gradients) {
+  for (const TrainingGraph::Gradient& each : step.training.gradients) {
     weights += model::byte_size(step.training.graph.values[each.parameter].type).value;
   }
   // Weights, gradient and momentum are read, weights and momentum written.

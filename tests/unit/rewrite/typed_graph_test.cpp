@@ -55,8 +55,9 @@ TEST(TypedGraph, lets_products_of_f32_be_computed_in_tf32_and_nothing_else) {
 TEST(TypedGraph, leaves_other_promises_and_types_as_they_are) {
   model::LayerSpec spec =
       model::parse_key({"v1:matmul;in=f32[4,8],f32[8,16]c;out=f32[4,16];acc=f32;math=strict"});
-  EXPECT_EQ(with_tf32(spec).math, model::MathClass::kTf32);
-  for (const auto math : {model::MathClass::kDownConvert, model::MathClass::kDeterministic}) {
+  EXPECT_EQ(with_tf32(spec).math, model::LayerSpec::MathClass::kTf32);
+  for (const auto math :
+       {model::LayerSpec::MathClass::kDownConvert, model::LayerSpec::MathClass::kDeterministic}) {
     spec.math = math;
     EXPECT_EQ(with_tf32(spec).math, math);
   }
@@ -64,7 +65,7 @@ TEST(TypedGraph, leaves_other_promises_and_types_as_they_are) {
     const std::string t = type;
     const model::LayerSpec other = model::parse_key(
         {"v1:matmul;in=" + t + "[4,8]," + t + "[8,16]c;out=" + t + "[4,16];acc=f32;math=strict"});
-    EXPECT_EQ(with_tf32(other).math, model::MathClass::kStrict);
+    EXPECT_EQ(with_tf32(other).math, model::LayerSpec::MathClass::kStrict);
   }
 }
 

@@ -17,7 +17,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 /// Checks that a schedule is one: parts on free processors, after what they wait for.
-void expect_feasible(const std::vector<ParallelTask>& tasks,
+void expect_feasible(const std::vector<WavefrontSchedule::Task>& tasks,
                      std::size_t processors,
                      const WavefrontSchedule& schedule) {
   std::vector<double> begin(tasks.size(), std::numeric_limits<double>::infinity());
@@ -30,7 +30,8 @@ void expect_feasible(const std::vector<ParallelTask>& tasks,
     end[part.task] = std::max(end[part.task], part.end);
     ++count[part.task];
     of_processor[part.processor].push_back(part);
-    const ParallelTask::Choice& choice = tasks[part.task].choices[schedule.choices[part.task]];
+    const WavefrontSchedule::Task::Choice& choice =
+        tasks[part.task].choices[schedule.choices[part.task]];
     EXPECT_NEAR(part.end - part.begin, choice.seconds, 1e-12);
   }
   for (std::size_t task = 0; task < tasks.size(); ++task) {
@@ -51,7 +52,9 @@ void expect_feasible(const std::vector<ParallelTask>& tasks,
 /// order, the processor that is free first is as good as any other.
 class BruteForce {
  public:
-  BruteForce(const std::vector<ParallelTask>& tasks, std::size_t processors, double known)
+  BruteForce(const std::vector<WavefrontSchedule::Task>& tasks,
+             std::size_t processors,
+             double known)
       : tasks_(tasks),
         best_(known),
         busy_(processors, 0.0),
@@ -70,7 +73,7 @@ class BruteForce {
       place(0.0, 0.0);
       return;
     }
-    for (const ParallelTask::Choice& choice : tasks_[task].choices) {
+    for (const WavefrontSchedule::Task::Choice& choice : tasks_[task].choices) {
       choice_[task] = &choice;
       left_[task] = choice.parts;
       choose(task + 1);
@@ -128,22 +131,22 @@ class BruteForce {
     *processor = busy_before;
   }
 
-  const std::vector<ParallelTask>& tasks_;
+  const std::vector<WavefrontSchedule::Task>& tasks_;
   double best_;
   std::vector<double> busy_;
-  std::vector<const ParallelTask::Choice*> choice_;
+  std::vector<const WavefrontSchedule::Task::Choice*> choice_;
   std::vector<std::size_t> left_;
   std::vector<double> end_;
 };
 
 TEST(WavefrontSchedule, puts_two_branches_beside_each_other_where_one_thread_is_more_efficient) {
   // Alone each branch takes 6 s on both processors, and 10 s on one.
-  const std::vector<ParallelTask::Choice> branch{{1, 10.0}, {2, 6.0}};
-  const std::vector<ParallelTask> tasks{{branch, {}}, {branch, {}}};
+  const std::vector<WavefrontSchedule::Task::Choice> branch{{1, 10.0}, {2, 6.0}};
+  const std::vector<WavefrontSchedule::Task> tasks{{branch, {}}, {branch, {}}};
   const WavefrontSchedule schedule = schedule_waves(tasks, 2);
   EXPECT_DOUBLE_EQ(schedule.seconds, 10.0);
   EXPECT_THAT(schedule.choices, ElementsAre(0U, 0U));
-  const ScheduleLimits limits = compute_schedule_limits(tasks, 2);
+  const WavefrontSchedule::Limits limits = compute_schedule_limits(tasks, 2);
   EXPECT_DOUBLE_EQ(limits.critical_path, 6.0);
   EXPECT_DOUBLE_EQ(limits.area, 10.0);
   EXPECT_DOUBLE_EQ(limits.sequential, 12.0);
@@ -153,8 +156,8 @@ TEST(WavefrontSchedule, puts_two_branches_beside_each_other_where_one_thread_is_
 }
 
 TEST(WavefrontSchedule, gives_a_lone_step_all_processors) {
-  const std::vector<ParallelTask::Choice> step{{1, 10.0}, {2, 6.0}};
-  const std::vector<ParallelTask> tasks{{step, {}}, {step, {0}}, {step, {1}}};
+  const std::vector<WavefrontSchedule::Task::Choice> step{{1, 10.0}, {2, 6.0}};
+  const std::vector<WavefrontSchedule::Task> tasks{{step, {}}, {step, {0}}, {step, {1}}};
   const WavefrontSchedule schedule = schedule_waves(tasks, 2);
   EXPECT_DOUBLE_EQ(schedule.seconds, 18.0);
   EXPECT_EQ(schedule.programs, 1U);
@@ -162,23 +165,24 @@ TEST(WavefrontSchedule, gives_a_lone_step_all_processors) {
 
 TEST(WavefrontSchedule, keeps_the_fastest_choices_of_a_wave_that_leaves_processors_free) {
   // Two of four processors are enough: the wave does not fill them.
-  const std::vector<ParallelTask> tasks{{{{1, 10.0}, {2, 9.0}}, {}}};
+  const std::vector<WavefrontSchedule::Task> tasks{{{{1, 10.0}, {2, 9.0}}, {}}};
   const WavefrontSchedule schedule = schedule_waves(tasks, 4);
   EXPECT_THAT(schedule.choices, ElementsAre(1U));
   EXPECT_DOUBLE_EQ(schedule.seconds, 9.0);
 }
 
 TEST(WavefrontSchedule, runs_the_blocks_of_a_large_grid_in_turns) {
-  const std::vector<ParallelTask> tasks{{{{5, 1.0}}, {}}};
+  const std::vector<WavefrontSchedule::Task> tasks{{{{5, 1.0}}, {}}};
   EXPECT_DOUBLE_EQ(schedule_waves(tasks, 2).seconds, 3.0);
-  const ScheduleLimits limits = compute_schedule_limits(tasks, 2);
+  const WavefrontSchedule::Limits limits = compute_schedule_limits(tasks, 2);
   EXPECT_DOUBLE_EQ(limits.sequential, 3.0);
   EXPECT_DOUBLE_EQ(limits.area, 2.5);
 }
 
 TEST(WavefrontSchedule, fills_the_ragged_end_of_the_wave_before) {
   // The third task waits for the first only, so that it begins while the second still runs.
-  const std::vector<ParallelTask> tasks{{{{1, 2.0}}, {}}, {{{1, 6.0}}, {}}, {{{1, 3.0}}, {0}}};
+  const std::vector<WavefrontSchedule::Task> tasks{
+      {{{1, 2.0}}, {}}, {{{1, 6.0}}, {}}, {{{1, 3.0}}, {0}}};
   const WavefrontSchedule schedule = schedule_waves(tasks, 2);
   EXPECT_DOUBLE_EQ(schedule.seconds, 6.0);
 }
@@ -189,8 +193,8 @@ TEST(WavefrontSchedule, of_nothing_is_empty) {
   EXPECT_THAT(compute_schedule_limits({}, 2).path, IsEmpty());
 }
 
-std::vector<ParallelTask> random_tasks(std::mt19937& random, std::size_t processors) {
-  std::vector<ParallelTask> tasks(1 + random() % 8);
+std::vector<WavefrontSchedule::Task> random_tasks(std::mt19937& random, std::size_t processors) {
+  std::vector<WavefrontSchedule::Task> tasks(1 + random() % 8);
   std::size_t shared = 0;  // tasks of several parts: the brute force takes them one by one
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     const double alone = static_cast<double>(1 + random() % 9);
@@ -212,14 +216,15 @@ std::vector<ParallelTask> random_tasks(std::mt19937& random, std::size_t process
 }
 
 /// Checks that the limits consist of the choices and the path that they name.
-void expect_consistent(const std::vector<ParallelTask>& tasks,
+void expect_consistent(const std::vector<WavefrontSchedule::Task>& tasks,
                        std::size_t processors,
-                       const ScheduleLimits& limits) {
+                       const WavefrontSchedule::Limits& limits) {
   std::vector<double> least;
   double area = 0.0;
   for (std::size_t task = 0; task < tasks.size(); ++task) {
     least.push_back(tasks[task].choices.at(limits.fastest.at(task)).seconds);
-    const ParallelTask::Choice& efficient = tasks[task].choices.at(limits.efficient.at(task));
+    const WavefrontSchedule::Task::Choice& efficient =
+        tasks[task].choices.at(limits.efficient.at(task));
     area += efficient.seconds * static_cast<double>(efficient.parts);
   }
   EXPECT_NEAR(limits.area, area / static_cast<double>(processors), 1e-9);
@@ -239,10 +244,10 @@ TEST(WavefrontSchedule, lies_above_the_optimum_and_the_limits_below_it_on_random
   for (int round = 0; round < 600; ++round) {
     SCOPED_TRACE(round);
     const std::size_t processors = 2 + random() % 2;
-    const std::vector<ParallelTask> tasks = random_tasks(random, processors);
+    const std::vector<WavefrontSchedule::Task> tasks = random_tasks(random, processors);
     const WavefrontSchedule schedule = schedule_waves(tasks, processors);
     expect_feasible(tasks, processors, schedule);
-    const ScheduleLimits limits = compute_schedule_limits(tasks, processors);
+    const WavefrontSchedule::Limits limits = compute_schedule_limits(tasks, processors);
     expect_consistent(tasks, processors, limits);
     EXPECT_LE(limits.critical_path, limits.sequential + 1e-9);
     EXPECT_LE(limits.area, limits.sequential + 1e-9);

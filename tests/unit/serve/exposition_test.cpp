@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/serve/exposition.hpp"
-
 #include <gmock/gmock.h>
 #include <zlib.h>
+
+#include "harness/serve/http_server.hpp"
 
 namespace plumb::serve {
 namespace {
@@ -18,7 +18,9 @@ prometheus::MetricFamily family(const std::string& name, int metrics) {
   return result;
 }
 
-std::shared_ptr<const ExpositionPart> part(const std::string& name, int metrics, bool last) {
+std::shared_ptr<const ExpositionWriter::Part> part(const std::string& name,
+                                                   int metrics,
+                                                   bool last) {
   ExpositionWriter writer;
   if (metrics > 0) {
     writer.add(family(name, metrics));

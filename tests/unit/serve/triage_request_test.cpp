@@ -10,14 +10,14 @@ namespace {
 using ::testing::ElementsAre;
 
 TEST(TriageRequest, is_parsed) {
-  const TriageRequest accept = parse_triage_request(
+  const WebPages::TriageRequest accept = parse_triage_request(
       R"({"action":"accept","changes":["a@R","@S"],"text":"why","who":"ann"})");
   EXPECT_THAT(accept.changes, ElementsAre("a@R", "@S"));
-  EXPECT_EQ(accept.decision.state, analysis::ChangeState::kAccepted);
+  EXPECT_EQ(accept.decision.state, analysis::SeriesChange::State::kAccepted);
   EXPECT_EQ(accept.decision.reason, "why");
   EXPECT_EQ(accept.decision.who, "ann");
   EXPECT_FALSE(accept.decision.assignee);
-  const TriageRequest assign =
+  const WebPages::TriageRequest assign =
       parse_triage_request(R"({"action":"assign","changes":["a@R"],"text":"ben"})");
   EXPECT_EQ(assign.decision.assignee, "ben");
   EXPECT_FALSE(assign.decision.state);

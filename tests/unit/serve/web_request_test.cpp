@@ -46,21 +46,21 @@ TEST(TrustedAddress, shows_no_password) {
 }
 
 TEST(Review, has_names_and_a_number) {
-  const auto checked = [](Forge forge, const std::string& project, std::int64_t number) {
+  const auto checked = [](Review::Forge forge, const std::string& project, std::int64_t number) {
     check_review({forge, "https://example.org", project, number});
   };
-  EXPECT_NO_THROW(checked(Forge::kGithub, "team/repo.name-1_x", 1));
-  EXPECT_NO_THROW(checked(Forge::kGitlab, "group/sub/sub/project", 1));
-  EXPECT_NO_THROW(checked(Forge::kGitlab, "12345", 1));
+  EXPECT_NO_THROW(checked(Review::Forge::kGithub, "team/repo.name-1_x", 1));
+  EXPECT_NO_THROW(checked(Review::Forge::kGitlab, "group/sub/sub/project", 1));
+  EXPECT_NO_THROW(checked(Review::Forge::kGitlab, "12345", 1));
   for (const char* const project :
        {"", "/", "a/", "/a", "a//b", "a/..", "./b", "a/b c", "a/b?c", "a/b#c", "a/%2e", "a/b\n"}) {
-    EXPECT_THROW(checked(Forge::kGithub, project, 1), Error) << project;
-    EXPECT_THROW(checked(Forge::kGitlab, project, 1), Error) << project;
+    EXPECT_THROW(checked(Review::Forge::kGithub, project, 1), Error) << project;
+    EXPECT_THROW(checked(Review::Forge::kGitlab, project, 1), Error) << project;
   }
-  EXPECT_THROW(checked(Forge::kGithub, "repo", 1), Error);
-  EXPECT_THROW(checked(Forge::kGithub, "a/b/c", 1), Error);
-  EXPECT_THROW(checked(Forge::kGithub, "team/repo", 0), Error);
-  EXPECT_THROW(checked(Forge::kGitlab, std::string(256, 'a'), 1), Error);
+  EXPECT_THROW(checked(Review::Forge::kGithub, "repo", 1), Error);
+  EXPECT_THROW(checked(Review::Forge::kGithub, "a/b/c", 1), Error);
+  EXPECT_THROW(checked(Review::Forge::kGithub, "team/repo", 0), Error);
+  EXPECT_THROW(checked(Review::Forge::kGitlab, std::string(256, 'a'), 1), Error);
 }
 
 }  // namespace

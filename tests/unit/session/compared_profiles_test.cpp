@@ -3,7 +3,7 @@
 
 #include "harness/analysis/compare/model_comparison.hpp"
 #include "harness/results/series/series_name.hpp"
-#include "harness/session/study/paired_profiles.hpp"
+#include "harness/session/study/paired_studies.hpp"
 #include "tests/unit/session/profiled_models.hpp"
 
 namespace plumb::session {
@@ -15,8 +15,8 @@ using testing::HasSubstr;
 class ComparedProfilesTest : public ProfiledModels {
  protected:
   /// Returns a comparison of two runs of the model, whose time has a verdict.
-  analysis::RunComparisonReport report_of(analysis::ComparisonVerdict verdict) {
-    analysis::RunComparisonReport report;
+  analysis::ComparisonReport report_of(analysis::ComparisonVerdict verdict) {
+    analysis::ComparisonReport report;
     for (results::RunRecord* const run : {&report.baseline, &report.candidate}) {
       run->header.id = begin_run();
       run->header.stack = "default";
@@ -34,14 +34,14 @@ class ComparedProfilesTest : public ProfiledModels {
 };
 
 TEST_F(ComparedProfilesTest, nothing_is_profiled_if_nothing_changed) {
-  const ComparedProfiles profiles = profile_comparison(
+  const PairedProfiles::Outcome profiles = profile_comparison(
       context(), report_of(analysis::ComparisonVerdict::kEquivalent), Seconds(2.0));
   EXPECT_EQ(profiles.models, 0U);
   EXPECT_THAT(profiles.problems, ElementsAre(HasSubstr("no change is certain")));
 }
 
 TEST_F(ComparedProfilesTest, a_layer_of_no_model_is_profiled_under_two_stacks) {
-  analysis::RunComparisonReport report = report_of(analysis::ComparisonVerdict::kRegressed);
+  analysis::ComparisonReport report = report_of(analysis::ComparisonVerdict::kRegressed);
   analysis::MetricComparison& metric = report.comparison.metrics.front();
   metric.series = results::layer_series(test::key(1).text);
   metric.kind = analysis::MetricKind::kLayer;

@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 
 class CriteriaFile : public testing::Test {
  protected:
-  analysis::QualificationCriteria read(const std::string& text) {
+  analysis::Qualification::Criteria read(const std::string& text) {
     const std::filesystem::path file = folder_.path() / "criteria.toml";
     std::ofstream(file) << text;
     return read_criteria(file, "2026-11-21");
@@ -34,7 +34,7 @@ class CriteriaFile : public testing::Test {
 };
 
 TEST_F(CriteriaFile, reads_limits_and_waivers_and_keeps_the_rest_at_its_default) {
-  const analysis::QualificationCriteria criteria = read(
+  const analysis::Qualification::Criteria criteria = read(
       "[criteria]\nlayer_slowdown = 0.05\nmemory_growth = 0\nmemory_minimum_bytes = "
       "4096\nnew_unsupported = \"allowed\"\n"
       "[[waiver]]\ncase = \"lenet*\"\nreason = \"retired\"\nwho = \"us\"\nexpires = "

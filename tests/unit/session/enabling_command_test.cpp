@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/results/division/divided_variant.hpp"
+#include "harness/results/labels/variant_id.hpp"
 
 namespace plumb::session {
 namespace {
@@ -53,10 +53,12 @@ TEST(EnablingCommand, names_the_rule_by_which_batches_are_divided) {
   results::RunHeader run;
   run.command = {"plumb", "run", ""};
   run.stack = "default";
-  results::add_division_rule({{8 << 20}, results::DivisionPolicy::kPowersOfTwo}, run.environment);
+  results::add_division_rule({{8 << 20}, results::VariantId::DivisionRule::Policy::kPowersOfTwo},
+                             run.environment);
   EXPECT_EQ(enabling_command(run, {"lenet", 8, "f32"}, "micro_batch"),
             "plumb run --model lenet --batch 8 --workspace-cap 8MiB --mode micro_batch");
-  results::add_division_rule({{1000}, results::DivisionPolicy::kAll}, run.environment);
+  results::add_division_rule({{1000}, results::VariantId::DivisionRule::Policy::kAll},
+                             run.environment);
   EXPECT_EQ(enabling_command(run, {"lenet", 8, "f32"}, "micro_batch"),
             "plumb run --model lenet --batch 8 --workspace-cap 1000 --micro-batch-policy all "
             "--mode micro_batch");

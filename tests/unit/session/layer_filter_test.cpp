@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "harness/base/error.hpp"
-#include "harness/session/work/planner.hpp"
+#include "harness/session/work/work_items.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
 
 namespace plumb::session {
@@ -40,16 +40,17 @@ PlannedModel small_model() {
   return model;
 }
 
-std::vector<std::string> selected_keys(const suite::LayerSelection& selection) {
+std::vector<std::string> selected_keys(const suite::ResolvedSuite::Selection& selection) {
   const PlannedModel model = small_model();
   std::vector<std::string> keys;
-  for (const WorkItem& item : work_items({&model, 1}, {}, kHot, Shard{}, selection)) {
+  for (const WorkSource::Item& item :
+       work_items({&model, 1}, {}, kHot, WorkSource::Shard{}, selection)) {
     keys.push_back(item.key.text);
   }
   return keys;
 }
 
-std::string error_of(const suite::LayerSelection& selection) {
+std::string error_of(const suite::ResolvedSuite::Selection& selection) {
   const PlannedModel model = small_model();
   suite::ResolvedSuite suite;
   suite.selection = selection;
@@ -100,10 +101,11 @@ TEST(LayerFilter, excludes_layers_and_the_forms_that_hold_them) {
 TEST(LayerFilter, compares_the_keys_that_a_suite_lists) {
   const std::string key = "v1:matmul;in=f32[64,32],f32[32,16]c;out=f32[64,16];acc=f32;math=strict";
   const std::vector<model::ListedLayer> layers{{.key = {key}, .count = 1, .file = ""}};
-  EXPECT_THAT(work_items({}, layers, kHot, Shard{}, {.wanted = {"MatMul"}}), SizeIs(1));
-  EXPECT_THAT(work_items({}, layers, kHot, Shard{}, {.wanted = {"Conv*"}}), SizeIs(0));
-  EXPECT_THAT(work_items({}, layers, kHot, Shard{}, {.excluded = {"*f32[[]64*", "mat*"}}),
-              SizeIs(0));
+  EXPECT_THAT(work_items({}, layers, kHot, WorkSource::Shard{}, {.wanted = {"MatMul"}}), SizeIs(1));
+  EXPECT_THAT(work_items({}, layers, kHot, WorkSource::Shard{}, {.wanted = {"Conv*"}}), SizeIs(0));
+  EXPECT_THAT(
+      work_items({}, layers, kHot, WorkSource::Shard{}, {.excluded = {"*f32[[]64*", "mat*"}}),
+      SizeIs(0));
 }
 
 TEST(LayerFilter, refuses_a_pattern_that_matches_nothing_and_an_empty_rest) {
@@ -114,7 +116,7 @@ TEST(LayerFilter, refuses_a_pattern_that_matches_nothing_and_an_empty_rest) {
   const PlannedModel model = small_model();
   suite::ResolvedSuite suite;
   suite.selection.wanted = {"MatMul"};
-  const SelectedLayers counts = selected_layers({&model, 1}, suite);
+  const WorkSource::Counts counts = selected_layers({&model, 1}, suite);
   EXPECT_EQ(counts.selected, 1U);
   EXPECT_EQ(counts.all, 4U);
 }

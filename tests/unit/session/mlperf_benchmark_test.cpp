@@ -37,7 +37,7 @@ TEST(MlperfBenchmark, sets_the_size_of_the_data_set) {
 
 TEST(MlperfBenchmark, keeps_the_data_set_within_1_gib) {
   const model::Graph large = graph_of({16, 3, 224, 224}, {16, 1000});
-  const DataSetSize size = data_set_size("resnet50-v1", large, {});
+  const MlperfSubmission::DataSetSize size = data_set_size("resnet50-v1", large, {});
   EXPECT_EQ(size.samples, 111U);  // of 9.6 MB
   EXPECT_THAT(size.shortage, HasSubstr("has 111 samples"));
   EXPECT_THAT(size.shortage, HasSubstr("requires at least 1024 for resnet"));
@@ -47,7 +47,7 @@ TEST(MlperfBenchmark, keeps_the_data_set_within_1_gib) {
 
 TEST(MlperfBenchmark, takes_the_number_asked_for) {
   const model::Graph large = graph_of({16, 3, 224, 224}, {16, 1000});
-  const DataSetSize enough = data_set_size("resnet50-v1", large, 1024);
+  const MlperfSubmission::DataSetSize enough = data_set_size("resnet50-v1", large, 1024);
   EXPECT_EQ(enough.samples, 1024U) << "whatever its memory";
   EXPECT_EQ(enough.shortage, "");
   EXPECT_THAT(data_set_size("resnet50-v1", large, 9).shortage,

@@ -6,7 +6,7 @@
 #include <sstream>
 #include <string>
 
-#include "harness/session/mlperf/mlperf_logs.hpp"
+#include "harness/session/mlperf/mlperf_submission.hpp"
 #include "suites/zoo/zoo.hpp"
 
 namespace plumb::session {

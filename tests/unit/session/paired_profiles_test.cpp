@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/session/study/paired_profiles.hpp"
-
 #include <gmock/gmock.h>
 
 #include "harness/base/timestamp.hpp"
+#include "harness/session/study/paired_studies.hpp"
 #include "tests/unit/session/profiled_models.hpp"
 
 namespace plumb::session {
@@ -17,15 +16,15 @@ using testing::SizeIs;
 
 class PairedProfilesTest : public ProfiledModels {
  protected:
-  PairedProfileSets take(const PairedSide& baseline,
-                         const PairedSide& candidate,
-                         Seconds budget,
-                         const std::string& subject = {}) {
-    const std::vector<analysis::ProfiledModel> wanted{
+  PairedProfiles take(const PairedRounds::Side& baseline,
+                      const PairedRounds::Side& candidate,
+                      Seconds budget,
+                      const std::string& subject = {}) {
+    const std::vector<analysis::ProfilingChoice::Model> wanted{
         {subject.empty() ? subject_ : subject, results::execution_mode_from("fusion")}};
     return profile_in_pairs(context(), suite_, models_, wanted, baseline, candidate, budget);
   }
-  PairedSide side(const std::string& backend) { return {worker(backend), begin_run()}; }
+  PairedRounds::Side side(const std::string& backend) { return {worker(backend), begin_run()}; }
 };
 
 TEST_F(PairedProfilesTest, each_side_gets_its_profile_and_keeps_it) {
@@ -33,10 +32,10 @@ TEST_F(PairedProfilesTest, each_side_gets_its_profile_and_keeps_it) {
   if (IsSkipped()) {
     return;
   }
-  const PairedSide baseline = side("onednn");
-  const PairedSide candidate = side("onednn");
+  const PairedRounds::Side baseline = side("onednn");
+  const PairedRounds::Side candidate = side("onednn");
   const Seconds begin = steady_time();
-  const PairedProfileSets sets = take(baseline, candidate, Seconds(2.0));
+  const PairedProfiles sets = take(baseline, candidate, Seconds(2.0));
   EXPECT_LT(steady_time() - begin, Seconds(60.0));
   EXPECT_THAT(
       sets.problems,
@@ -45,7 +44,7 @@ TEST_F(PairedProfilesTest, each_side_gets_its_profile_and_keeps_it) {
   ASSERT_THAT(sets.candidate, SizeIs(1));
   EXPECT_EQ(sets.baseline[0].run, baseline.run);
   EXPECT_EQ(sets.candidate[0].run, candidate.run);
-  for (const PairedSide* const one : {&baseline, &candidate}) {
+  for (const PairedRounds::Side* const one : {&baseline, &candidate}) {
     const auto kept = store_->profiles(one->run);
     ASSERT_THAT(kept, SizeIs(1));
     EXPECT_EQ(kept[0].subject, subject_);
@@ -61,7 +60,7 @@ TEST_F(PairedProfilesTest, a_side_that_refuses_is_a_problem_and_the_other_keeps_
   if (IsSkipped()) {
     return;
   }
-  const PairedProfileSets sets = take(side("onednn"), side("fake"), Seconds(2.0));
+  const PairedProfiles sets = take(side("onednn"), side("fake"), Seconds(2.0));
   EXPECT_THAT(
       sets.problems,
       ElementsAre(AllOf(HasSubstr("profiling " + subject_), HasSubstr("cannot be sampled"))));
@@ -75,8 +74,8 @@ TEST_F(PairedProfilesTest, a_layer_of_no_model_is_profiled_alone) {
     return;
   }
   const std::string key = "v1:matmul;in=f32[64,64],f32[64,64]c;out=f32[64,64];acc=f32;math=strict";
-  const std::vector<analysis::ProfiledModel> wanted{{key, {}, key}};
-  const PairedProfileSets sets = profile_in_pairs(
+  const std::vector<analysis::ProfilingChoice::Model> wanted{{key, {}, key}};
+  const PairedProfiles sets = profile_in_pairs(
       context(), suite_, models_, wanted, side("onednn"), side("onednn"), Seconds(2.0));
   ASSERT_THAT(sets.baseline, SizeIs(1));
   ASSERT_THAT(sets.candidate, SizeIs(1));
@@ -91,12 +90,12 @@ TEST_F(PairedProfilesTest, a_layer_of_no_model_is_profiled_alone) {
 }
 
 TEST_F(PairedProfilesTest, models_for_which_no_time_is_left_are_counted) {
-  const PairedProfileSets sets = take(side("fake"), side("fake"), Seconds(0.0));
+  const PairedProfiles sets = take(side("fake"), side("fake"), Seconds(0.0));
   EXPECT_THAT(sets.problems, ElementsAre(HasSubstr("1 of 1 models and layers were not profiled")));
 }
 
 TEST_F(PairedProfilesTest, a_model_that_was_not_planned_is_left_out) {
-  const PairedProfileSets sets = take(side("fake"), side("fake"), Seconds(1.0), "other|1|f32");
+  const PairedProfiles sets = take(side("fake"), side("fake"), Seconds(1.0), "other|1|f32");
   EXPECT_THAT(sets.problems, IsEmpty());
   EXPECT_THAT(sets.baseline, IsEmpty());
 }

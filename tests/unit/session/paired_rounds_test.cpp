@@ -22,10 +22,10 @@ const model::LayerKey kSecond{"v1:second"};
 /// Two stacks of the fake worker with one store.
 class PairedRoundsTest : public testing::Test {
  protected:
-  PairedSide side(const std::string& name, const std::string& script = "") {
+  PairedRounds::Side side(const std::string& name, const std::string& script = "") {
     const std::filesystem::path file = folder_.path() / (name + ".toml");
     std::ofstream(file) << script;
-    PairedSide side;
+    PairedRounds::Side side;
     side.worker.stack.name = name;
     side.worker.stack.backend = "fake";
     side.worker.stack.variables = {{"PLUMB_FAKE_SCRIPT", file.string()}};
@@ -38,7 +38,7 @@ class PairedRoundsTest : public testing::Test {
     return side;
   }
 
-  PairedRounds rounds(PairedSide baseline, PairedSide candidate) {
+  PairedRounds rounds(PairedRounds::Side baseline, PairedRounds::Side candidate) {
     return {*store_, std::move(baseline), std::move(candidate), Seconds(60.0), stop_};
   }
 
@@ -46,13 +46,13 @@ class PairedRoundsTest : public testing::Test {
   std::unique_ptr<store::Store> store_ =
       store::open_store("sqlite:" + (folder_.path() / "store.db").string());
   std::atomic<bool> stop_{false};
-  PairedWork work_{{kFirst, kSecond}, {}};
+  PairedRounds::Work work_{{kFirst, kSecond}, {}};
   const std::function<void(const std::string&)> quiet_ = [](const std::string&) {};
 };
 
 TEST_F(PairedRoundsTest, measures_the_choice_of_both_in_abba_order_and_keeps_every_row) {
-  const PairedSide baseline = side("old");
-  const PairedSide candidate =
+  const PairedRounds::Side baseline = side("old");
+  const PairedRounds::Side candidate =
       side("new",
            "[[rule]]\nmatch = \"*first\"\nvariant = \"*direct\"\nseconds = 0.5\n"
            "[[rule]]\nmatch = \"control:copy\"\nvariant = \"*direct\"\nseconds = 7e-3\n");
@@ -129,7 +129,7 @@ TEST_F(PairedRoundsTest, models_take_turns_until_both_sides_are_complete) {
   work_.models[0].subject = "any";
   work_.models[0].request.name = "any";
   work_.models[0].request.modes = {{}, {{.fusion = true}, {}}};
-  const PairedSide baseline = side("old", script + lives);
+  const PairedRounds::Side baseline = side("old", script + lives);
   PairedRounds pairs = rounds(baseline, side("new", script + dies));
   const results::PairedRound round = pairs.measure(work_, quiet_);
   EXPECT_TRUE(round.complete);
@@ -144,7 +144,7 @@ TEST_F(PairedRoundsTest, models_take_turns_until_both_sides_are_complete) {
 }
 
 TEST_F(PairedRoundsTest, stops_within_a_round_and_says_so) {
-  const PairedSide baseline = side("old");
+  const PairedRounds::Side baseline = side("old");
   PairedRounds pairs = rounds(baseline, side("new"));
   const results::PairedRound round = pairs.measure(work_, [&](const std::string& what) {
     if (what.find("layers") != std::string::npos) {

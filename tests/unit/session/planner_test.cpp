@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/session/work/planner.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "harness/base/error.hpp"
 #include "harness/rewrite/gradient/training_step.hpp"
-#include "harness/session/work/mode_requests.hpp"
+#include "harness/session/work/work_items.hpp"
+#include "harness/session/work/worker_requests.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
 
 namespace plumb::session {
@@ -74,7 +73,7 @@ TEST(Planner, measures_each_key_once_and_counts_its_occurrences) {
   const std::vector<PlannedModel> models{
       model_of("a", {matmul(4, 8, 16), relu(64), matmul(4, 8, 16)}),
       model_of("b", {relu(64), matmul(4, 8, 16)})};
-  const std::vector<WorkItem> items = work_items(models, {}, kBoth, Shard{});
+  const std::vector<WorkSource::Item> items = work_items(models, {}, kBoth, WorkSource::Shard{});
   ASSERT_EQ(items.size(), 2U);
   EXPECT_EQ(items[0].key, model::to_key(matmul(4, 8, 16)));
   EXPECT_EQ(items[0].occurrences, 3);
@@ -85,7 +84,7 @@ TEST(Planner, measures_each_key_once_and_counts_its_occurrences) {
 TEST(Planner, puts_the_heaviest_first) {
   const std::vector<PlannedModel> models{
       model_of("a", {relu(10), matmul(2, 2, 2), matmul(64, 64, 64), matmul(8, 8, 8)})};
-  const std::vector<WorkItem> items = work_items(models, {}, kBoth, Shard{});
+  const std::vector<WorkSource::Item> items = work_items(models, {}, kBoth, WorkSource::Shard{});
   ASSERT_EQ(items.size(), 4U);
   EXPECT_EQ(items[0].key, model::to_key(matmul(64, 64, 64)));
   EXPECT_EQ(items[1].key, model::to_key(matmul(8, 8, 8)));
@@ -96,7 +95,7 @@ TEST(Planner, puts_the_heaviest_first) {
 
 TEST(Planner, asks_for_every_layer_in_every_cache_mode) {
   const std::vector<PlannedModel> models{model_of("a", {matmul(4, 8, 16), relu(64)})};
-  const std::vector<WorkItem> items = work_items(models, {}, kBoth, Shard{});
+  const std::vector<WorkSource::Item> items = work_items(models, {}, kBoth, WorkSource::Shard{});
   ASSERT_EQ(items.size(), 2U);
   EXPECT_EQ(items[0].caches, kBoth);
   EXPECT_EQ(items[1].caches, kBoth);
@@ -159,7 +158,7 @@ TEST(Planner, measures_what_is_left_of_a_chain_when_another_takes_the_addition) 
   PlannedModel model;
   model.graph = b.build({b.relu(b.add(left, right))});
   std::map<std::string, int> epilogues;
-  for (const WorkItem& item : work_items({&model, 1}, {}, kBoth, Shard{})) {
+  for (const WorkSource::Item& item : work_items({&model, 1}, {}, kBoth, WorkSource::Shard{})) {
     const model::LayerSpec spec = model::parse_key(item.key);
     if (spec.op == "conv" && spec.has_input(2)) {  // BatchNorm is folded into it
       ++epilogues[spec.epilogue.empty() ? "none" : spec.epilogue.back().fn];
@@ -176,7 +175,8 @@ TEST(Planner, gives_each_key_to_exactly_one_shard) {
   const std::vector<PlannedModel> models{model_of("a", specs)};
   std::map<model::LayerKey, int> seen;
   for (std::uint32_t index = 1; index <= 3; ++index) {
-    for (const WorkItem& item : work_items(models, {}, kBoth, Shard{index, 3})) {
+    for (const WorkSource::Item& item :
+         work_items(models, {}, kBoth, WorkSource::Shard{index, 3})) {
       ++seen[item.key];
     }
   }
@@ -188,19 +188,20 @@ TEST(Planner, gives_each_key_to_exactly_one_shard) {
 
 TEST(Planner, takes_listed_layers_with_their_counts) {
   const std::vector<model::ListedLayer> layers{{model::to_key(matmul(4, 8, 16)), 3, "shapes.toml"}};
-  const std::vector<WorkItem> items = work_items({}, layers, kBoth, Shard{});
+  const std::vector<WorkSource::Item> items = work_items({}, layers, kBoth, WorkSource::Shard{});
   ASSERT_EQ(items.size(), 1U);
   EXPECT_EQ(items[0].occurrences, 3);
 }
 
 TEST(Planner, drops_only_the_cache_modes_that_are_settled) {
   const model::LayerKey key = model::to_key(matmul(4, 8, 16));
-  const std::vector<WorkItem> items{{.key = key, .occurrences = 1, .weight = 1, .caches = kBoth}};
+  const std::vector<WorkSource::Item> items{
+      {.key = key, .occurrences = 1, .weight = 1, .caches = kBoth}};
   const results::StoredMeasurement full = row_of(key, "impl=a", 1e-3, results::Purpose::kFull);
   results::StoredMeasurement race = full;
   race.measurement.purpose = results::Purpose::kRace;
   race.measurement.cache = results::CacheMode::kWeights;
-  const std::vector<WorkItem> left = without_measured(items, std::vector{full, race});
+  const std::vector<WorkSource::Item> left = without_measured(items, std::vector{full, race});
   ASSERT_EQ(left.size(), 1U);
   EXPECT_EQ(left[0].caches, std::vector<results::CacheMode>{results::CacheMode::kWeights});
 
@@ -219,7 +220,8 @@ TEST(Planner, confirms_the_close_ones_and_the_library_choice) {
       row_of(key, "impl=also_close", 1.08e-3, results::Purpose::kFull),
       row_of(key, "impl=choice", 2.00e-3, results::Purpose::kFull)};
   rows[3].measurement.library_choice = true;
-  const std::vector<Confirmation> wanted = confirmations(rows, {.margin = 0.10, .max_variants = 2});
+  const std::vector<WorkSource::Confirmation> wanted =
+      confirmations(rows, {.margin = 0.10, .max_variants = 2});
   ASSERT_EQ(wanted.size(), 1U);
   EXPECT_EQ(wanted[0].variants,
             (std::vector<std::string>{"impl=fast", "impl=close", "impl=choice"}));
@@ -233,7 +235,7 @@ TEST(Planner, repeats_what_was_confirmed_until_enough_processes_have) {
   std::vector<results::StoredMeasurement> rows{
       row_of(key, "impl=only", 1e-3, results::Purpose::kFull)};
   rows[0].measurement.process = 1;
-  const std::vector<Confirmation> first = confirmations(rows, {.processes = 3});
+  const std::vector<WorkSource::Confirmation> first = confirmations(rows, {.processes = 3});
   ASSERT_EQ(first.size(), 1U) << "a single variant too: what differs is the process";
   EXPECT_EQ(first[0].variants, std::vector<std::string>{"impl=only"});
 
@@ -241,7 +243,7 @@ TEST(Planner, repeats_what_was_confirmed_until_enough_processes_have) {
     rows.push_back(row_of(key, "impl=only", 1e-3, results::Purpose::kConfirm));
     rows.back().measurement.process = process;
     rows.back().measurement.cache = results::CacheMode::kNone;
-    const std::vector<Confirmation> again = confirmations(rows, {.processes = 3});
+    const std::vector<WorkSource::Confirmation> again = confirmations(rows, {.processes = 3});
     ASSERT_EQ(again.size(), 1U) << process;
     EXPECT_EQ(again[0].caches, std::vector<results::CacheMode>{results::CacheMode::kNone})
         << "only hot";

@@ -56,9 +56,9 @@ class ProfiledModels : public testing::Test {
     }
   }
 
-  static worker::WorkerOptions worker(const std::string& backend,
-                                      std::map<std::string, std::string> variables = {}) {
-    worker::WorkerOptions options;
+  static worker::WorkerProcess::Options worker(const std::string& backend,
+                                               std::map<std::string, std::string> variables = {}) {
+    worker::WorkerProcess::Options options;
     if (backend == "onednn") {
       options.stack = worker::load_stack("default", "");
     }

@@ -17,10 +17,10 @@ using testing::SizeIs;
 
 class RunProfilesTest : public ProfiledModels {
  protected:
-  ProfilingRecord take(const std::string& backend,
-                       Seconds allowed,
-                       std::map<std::string, std::string> variables = {}) {
-    const worker::WorkerOptions options = worker(backend, std::move(variables));
+  RunProfiles::Record take(const std::string& backend,
+                           Seconds allowed,
+                           std::map<std::string, std::string> variables = {}) {
+    const worker::WorkerProcess::Options options = worker(backend, std::move(variables));
     const SessionContext session = context();
     return RunProfiles(session, run_, {options, Seconds(0.05)}, suite_, models_, {})
         .take({0}, allowed);
@@ -36,7 +36,7 @@ TEST_F(RunProfilesTest, one_takes_samples_of_the_mode_fusion_within_its_time) {
   }
   execute(run_, "plain");
   execute(run_, "fusion");
-  const ProfilingRecord record = take("onednn", Seconds(3.0));
+  const RunProfiles::Record record = take("onednn", Seconds(3.0));
   EXPECT_EQ(record.reason, "");
   EXPECT_EQ(record.profiled, 1U);
   EXPECT_EQ(record.allowed, Seconds(3.0));
@@ -50,20 +50,20 @@ TEST_F(RunProfilesTest, one_takes_samples_of_the_mode_fusion_within_its_time) {
   EXPECT_EQ(profiles[0].profile.asked_rate, kPassRate);
   EXPECT_FALSE(profiles[0].profile.cells.empty());
 
-  const ProfilingRecord again = take("onednn", Seconds(3.0));
+  const RunProfiles::Record again = take("onednn", Seconds(3.0));
   EXPECT_EQ(again.models, 0U) << "the model has its profile";
   EXPECT_THAT(store_->profiles(run_), SizeIs(1));
 }
 
 TEST_F(RunProfilesTest, a_model_that_the_run_did_not_time_is_not_profiled) {
-  const ProfilingRecord record = take("fake", Seconds(5.0));
+  const RunProfiles::Record record = take("fake", Seconds(5.0));
   EXPECT_EQ(record.models, 0U);
   EXPECT_EQ(record.reason, "");
 }
 
 TEST_F(RunProfilesTest, a_model_that_would_take_longer_is_left_out) {
   execute(run_, "fusion", Seconds(100.0));
-  const ProfilingRecord record = take("fake", Seconds(5.0));
+  const RunProfiles::Record record = take("fake", Seconds(5.0));
   EXPECT_EQ(record.models, 1U);
   EXPECT_EQ(record.profiled, 0U);
   EXPECT_THAT(record.reason, HasSubstr("1 of 1 models would take longer than the 5 s"));
@@ -72,7 +72,7 @@ TEST_F(RunProfilesTest, a_model_that_would_take_longer_is_left_out) {
 
 TEST_F(RunProfilesTest, what_a_worker_refuses_is_the_reason) {
   execute(run_, "plain");
-  const ProfilingRecord record = take("fake", Seconds(5.0));
+  const RunProfiles::Record record = take("fake", Seconds(5.0));
   EXPECT_EQ(record.profiled, 0U);
   EXPECT_THAT(record.reason, AllOf(HasSubstr(subject_), HasSubstr("cannot be sampled")));
   EXPECT_THAT(store_->profiles(run_), IsEmpty());
@@ -80,7 +80,8 @@ TEST_F(RunProfilesTest, what_a_worker_refuses_is_the_reason) {
 
 TEST_F(RunProfilesTest, a_worker_that_is_not_ready_when_the_time_ends_is_killed) {
   execute(run_, "plain");
-  const ProfilingRecord record = take("misbehaving", Seconds(1.5), {{"PLUMB_MISBEHAVE", "hang"}});
+  const RunProfiles::Record record =
+      take("misbehaving", Seconds(1.5), {{"PLUMB_MISBEHAVE", "hang"}});
   EXPECT_EQ(record.profiled, 0U);
   EXPECT_THAT(record.reason, HasSubstr("when the time of the pass ended"));
   EXPECT_GE(record.spent, record.allowed);

@@ -39,7 +39,7 @@ TEST(ScenarioLoads, leave_limits_on_tokens_alone) {
   interactive.limits.first_token = Seconds(0.5);
   EXPECT_FALSE(load_of(interactive));
   interactive.limits.latency = Seconds(1.0);
-  EXPECT_EQ(load_of(interactive).value().scenario, loadgen::LoadScenario::kServer);
+  EXPECT_EQ(load_of(interactive).value().scenario, loadgen::RequestedLoad::Scenario::kServer);
 }
 
 TEST(ScenarioLoads, prepare_the_batches_that_a_scenario_can_make) {

@@ -31,7 +31,7 @@ class StoredScaling : public testing::Test {
     return header;
   }
 
-  [[nodiscard]] analysis::ThreadScaling scaling_of(const results::RunHeader& header) const {
+  [[nodiscard]] analysis::CoSchedule::Scaling scaling_of(const results::RunHeader& header) const {
     const std::vector<model::LayerKey> keys{test::key(4)};
     return read_scaling(*store_, header, keys);
   }
@@ -48,7 +48,7 @@ TEST_F(StoredScaling, joins_runs_that_differ_in_nothing_but_fewer_threads) {
   run("2", 6.0);
   run("8", 3.0);
   run("1", 99.0, "EPYC");
-  const analysis::ThreadScaling scaling = scaling_of(run("4", 4.0));
+  const analysis::CoSchedule::Scaling scaling = scaling_of(run("4", 4.0));
   EXPECT_EQ(scaling.processors(), 4U);
   ASSERT_EQ(scaling.by_threads().size(), 2U);
   const auto one = scaling.by_threads().at(1).best(test::key(4), results::CacheMode::kNone);
@@ -59,7 +59,7 @@ TEST_F(StoredScaling, joins_runs_that_differ_in_nothing_but_fewer_threads) {
 TEST_F(StoredScaling, takes_the_newest_times) {
   run("1", 9.0);
   run("1", 7.0);
-  const analysis::ThreadScaling scaling = scaling_of(run("2", 4.0));
+  const analysis::CoSchedule::Scaling scaling = scaling_of(run("2", 4.0));
   const auto one = scaling.by_threads().at(1).best(test::key(4), results::CacheMode::kNone);
   EXPECT_NEAR(one->raw.median.count(), 7e-6, 1e-12);
 }

@@ -58,7 +58,7 @@ class StoredTriage : public testing::Test {
     return enter_decision(*store_, {&name, 1}, decision);
   }
 
-  std::vector<analysis::ChangeGroup> groups() {
+  std::vector<analysis::OpenChange::Group> groups() {
     return analysis::group_changes(read_open_changes(*store_, "", ""));
   }
 
@@ -108,7 +108,7 @@ TEST_F(StoredTriage, a_commit_that_is_slower_opens_one_group_with_that_commit) {
         night({150.0 * step, 150.0 * step, 100.0, 100.0 * step, 100.0, 100.0 * step});
     first = first.empty() ? run : first;
   }
-  std::vector<analysis::ChangeGroup> found = groups();
+  std::vector<analysis::OpenChange::Group> found = groups();
   ASSERT_THAT(found, SizeIs(1));
   EXPECT_THAT(found[0].changes, SizeIs(2));
   ASSERT_FALSE(found[0].causes.empty());
@@ -123,7 +123,7 @@ TEST_F(StoredTriage, a_commit_that_is_slower_opens_one_group_with_that_commit) {
     EXPECT_EQ(each.change.assignee, each.series + "@" + first == one ? "ann" : "");
     ASSERT_THAT(each.change.notes, SizeIs(1));
     EXPECT_EQ(each.change.notes[0].who, "ben");
-    EXPECT_EQ(each.change.state, analysis::ChangeState::kDetected);
+    EXPECT_EQ(each.change.state, analysis::SeriesChange::State::kDetected);
   }
   const std::vector<analysis::ChangeEvidence> evidence = read_change_evidence(*store_, one);
   ASSERT_THAT(evidence, SizeIs(1));
@@ -132,18 +132,20 @@ TEST_F(StoredTriage, a_commit_that_is_slower_opens_one_group_with_that_commit) {
   EXPECT_EQ(evidence[0].changed_there, 2U);
 
   decide(one, {.assignee = "", .who = "ben"});
-  decide(one, {.state = analysis::ChangeState::kAccepted, .reason = "agreed", .who = "ben"});
+  decide(one,
+         {.state = analysis::SeriesChange::State::kAccepted, .reason = "agreed", .who = "ben"});
   found = groups();
   ASSERT_THAT(found, SizeIs(1));
   EXPECT_THAT(found[0].changes, SizeIs(1));
-  decide("@" + first, {.state = analysis::ChangeState::kInvalid, .reason = "noise", .who = "ben"});
+  decide("@" + first,
+         {.state = analysis::SeriesChange::State::kInvalid, .reason = "noise", .who = "ben"});
   EXPECT_THAT(groups(), IsEmpty());
 }
 
 TEST_F(StoredTriage, a_wrong_name_or_text_enters_nothing) {
   aa_nights(20, Noise::kGaussian, 1);
   const std::string run = night({100.0, 100.0});
-  const TriageDecision accept{.state = analysis::ChangeState::kAccepted, .reason = "x"};
+  const TriageDecision accept{.state = analysis::SeriesChange::State::kAccepted, .reason = "x"};
   for (const std::string name : {"", "layers/x", "@nothing"}) {
     EXPECT_THROW(decide(name, accept), Error) << name;
   }
@@ -151,7 +153,7 @@ TEST_F(StoredTriage, a_wrong_name_or_text_enters_nothing) {
   EXPECT_THROW(decide("@" + run, {.note = "two\nlines"}), Error);
   EXPECT_THROW(decide("@" + run, {.note = std::string(2001, 'x')}), Error);
   EXPECT_THROW(decide("@" + run, {.assignee = std::string(101, 'x')}), Error);
-  EXPECT_THROW(decide("@" + run, {.state = analysis::ChangeState::kInvalid}), Error);
+  EXPECT_THROW(decide("@" + run, {.state = analysis::SeriesChange::State::kInvalid}), Error);
   EXPECT_THAT(store_->derived(run, "change"), IsEmpty());
 }
 

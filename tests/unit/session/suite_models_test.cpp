@@ -25,7 +25,7 @@ suite::ResolvedSuite resolved(const suite::SuiteSpec::ModelEntry& model) {
   suite::SuiteSpec spec;
   spec.file = "/tmp/s.toml";
   spec.models.push_back(model);
-  return resolve_suite(ZooModels(), spec);
+  return resolve_suite(zoo_models(), spec);
 }
 
 suite::SuiteSpec::ModelEntry built_in(const std::string& name, std::vector<Shape> shapes) {
@@ -46,7 +46,7 @@ std::string refusal_of(const suite::SuiteSpec::ModelEntry& model) {
 }
 
 Shape first_shape(const suite::ResolvedSuite::Model& model) {
-  const model::Graph graph = load_model(ZooModels(), model).graph;
+  const model::Graph graph = load_model(zoo_models(), model).graph;
   return graph.values[graph.inputs.front()].type.dims;
 }
 
@@ -94,18 +94,18 @@ TEST(AlternatingShapes, are_refused_with_their_line_where_the_model_cannot_have_
 TEST(AlternatingShapes, do_not_alternate_where_one_alone_can_be_read) {
   suite::ResolvedSuite suite = resolved(built_in("lenet", {{1, 1, 28, 28}, {2, 1, 28, 28}}));
   suite::ResolvedSuite both = suite;
-  EXPECT_EQ(prepare_models(ZooModels(), both).size(), 2U);
+  EXPECT_EQ(prepare_models(zoo_models(), both).size(), 2U);
   EXPECT_TRUE(both.models[0].alternation.has_value());
   suite.models[1].dims["nonsense"] = 3;
-  EXPECT_EQ(prepare_models(ZooModels(), suite).size(), 1U);
+  EXPECT_EQ(prepare_models(zoo_models(), suite).size(), 1U);
   ASSERT_EQ(suite.models.size(), 1U);
   EXPECT_FALSE(suite.models[0].alternation.has_value());
 }
 
 TEST(AlternatingShapes, are_of_one_type_and_of_a_mode_without_measured_variants) {
   const suite::ResolvedSuite suite = resolved(built_in("lenet", {{1, 1, 28, 28}, {2, 1, 28, 28}}));
-  const ZooModels source;
-  const worker::AlternateRequest request =
+  const ModelSource& source = zoo_models();
+  const worker::Alternation::Request request =
       make_alternate_request(source, suite.models, {.fusion = true});
   ASSERT_EQ(request.shapes.size(), 2U);
   EXPECT_THAT(request.order, IsEmpty());

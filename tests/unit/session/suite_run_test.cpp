@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "harness/session/run/suite_run.hpp"
 
 #include <gmock/gmock.h>
@@ -9,7 +10,6 @@
 #include <set>
 
 #include "harness/base/error.hpp"
-#include "harness/session/run/suspect_confirmation.hpp"
 #include "harness/session/stored/run_session.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/unit/session/no_models.hpp"
@@ -28,14 +28,14 @@ const char* const kLarge =
 /// Display that counts what it is asked to do.
 class CountedProgress final : public ProgressDisplay {
  public:
-  void show(const Progress& progress) override {
+  void show(const ProgressDisplay::Progress& progress) override {
     ++shown;
     if (when_shown) {
       when_shown(progress);
     }
   }
   void end() override { ++ended; }
-  std::function<void(const Progress&)> when_shown;
+  std::function<void(const ProgressDisplay::Progress&)> when_shown;
   int shown = 0;
   int ended = 0;
 };
@@ -60,9 +60,7 @@ class SuiteRunTest : public testing::Test {
   ~SuiteRunTest() override { ::unsetenv("XDG_DATA_HOME"); }
 
   void script(const std::string& text) { std::ofstream(script_) << text; }
-  SuiteRunOutcome run() {
-    return run_suite({*store_, models_, stop_, progress_}, options_, suite_, {});
-  }
+  SuiteRun run() { return run_suite({*store_, models_, stop_, progress_}, options_, suite_, {}); }
 
   TemporaryFolder folder_;
   std::filesystem::path script_ = folder_.path() / "script.toml";
@@ -71,12 +69,12 @@ class SuiteRunTest : public testing::Test {
   NoModels models_;
   CountedProgress progress_;
   std::atomic<bool> stop_{false};
-  SuiteRunOptions options_;
+  SuiteRun::Options options_;
   suite::ResolvedSuite suite_;
 };
 
 TEST_F(SuiteRunTest, measures_every_layer_in_restarted_processes_and_finishes_the_run) {
-  const SuiteRunOutcome outcome = run();
+  const SuiteRun outcome = run();
   EXPECT_EQ(outcome.state, results::RunState::kFinished);
   EXPECT_THAT(outcome.stack_faults, IsEmpty());
   const results::RunRecord run = store_->find_run(outcome.run);
@@ -98,21 +96,23 @@ TEST_F(SuiteRunTest, measures_every_layer_in_restarted_processes_and_finishes_th
 
 TEST_F(SuiteRunTest, a_stopped_run_is_resumed_once_and_only_of_the_same_suite) {
   stop_ = true;
-  const SuiteRunOutcome stopped = run();
+  const SuiteRun stopped = run();
   EXPECT_EQ(stopped.state, results::RunState::kInterrupted);
   stop_ = false;
   options_.resume = true;
   suite_.layers.pop_back();
   EXPECT_NE(run().run, stopped.run) << "of another suite";
   suite_.layers.push_back({.key = {kLarge}, .count = 1, .file = ""});
-  const SuiteRunOutcome resumed = run();
+  const SuiteRun resumed = run();
   EXPECT_EQ(resumed.run, stopped.run);
   EXPECT_EQ(resumed.state, results::RunState::kFinished);
   EXPECT_NE(run().run, stopped.run) << "it is finished";
 }
 
 TEST_F(SuiteRunTest, processes_of_a_resumed_run_have_numbers_of_their_own) {
-  progress_.when_shown = [this](const Progress& progress) { stop_ = progress.done > 0; };
+  progress_.when_shown = [this](const ProgressDisplay::Progress& progress) {
+    stop_ = progress.done > 0;
+  };
   const results::RunId id = run().run;
   const std::int64_t last = last_process(*store_, id);
   const std::size_t before = store_->measurements(id).size();

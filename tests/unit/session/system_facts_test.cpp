@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/session/host/system_facts.hpp"
-
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+
+#include "harness/session/host/host.hpp"
 
 namespace plumb::session {
 namespace {

@@ -39,12 +39,14 @@ class BuildCacheTest : public testing::Test {
   fs::path repository() const { return folder_.path() / "repository"; }
   fs::path cache_folder() const { return folder_.path() / "cache"; }
 
-  BuildCache::Build build(const std::string& commit, const BuildRecipe& recipe, std::size_t keep = 8) {
+  BuildCache::Build build(const std::string& commit,
+                          const BuildCache::Recipe& recipe,
+                          std::size_t keep = 8) {
     return BuildCache(cache_folder(), keep, stop_)
-        .find_or_build(GitRepository(repository(), stop_), commit, recipe, [](Seconds) {});
+        .find_or_build(BuildCache::Repository(repository(), stop_), commit, recipe, [](Seconds) {});
   }
-  std::vector<GitRepository::Commit> line() {
-    return GitRepository(repository(), stop_).first_parent_line("main~2", "main");
+  std::vector<BuildCache::Repository::Commit> line() {
+    return BuildCache::Repository(repository(), stop_).first_parent_line("main~2", "main");
   }
   static std::string content(const fs::path& file) {
     std::ifstream in(file);
@@ -62,24 +64,25 @@ class BuildCacheTest : public testing::Test {
 
   std::atomic<bool> stop_{false};
   TemporaryFolder folder_;
-  BuildRecipe copy_{"mkdir out && cp number out/", "out"};
+  BuildCache::Recipe copy_{"mkdir out && cp number out/", "out"};
 };
 
 TEST_F(BuildCacheTest, lists_commits_along_first_parents) {
-  const std::vector<GitRepository::Commit> commits = line();
+  const std::vector<BuildCache::Repository::Commit> commits = line();
   ASSERT_EQ(commits.size(), 3U);
   EXPECT_EQ(commits.front().subject, "set 1");
   EXPECT_EQ(commits.back().subject, "set 3");
   git("git checkout -q -b side main~1 && git commit -q --allow-empty -m aside && git checkout -q "
       "main && git merge -q --no-ff -m merged side");
   std::vector<std::string> subjects;
-  for (const GitRepository::Commit& commit :
-       GitRepository(repository(), stop_).first_parent_line("main~3", "main")) {
+  for (const BuildCache::Repository::Commit& commit :
+       BuildCache::Repository(repository(), stop_).first_parent_line("main~3", "main")) {
     subjects.push_back(commit.subject);
   }
   EXPECT_THAT(subjects, ElementsAre("set 1", "set 2", "set 3", "merged"));
   try {
-    static_cast<void>(GitRepository(repository(), stop_).first_parent_line("side", "main"));
+    static_cast<void>(
+        BuildCache::Repository(repository(), stop_).first_parent_line("side", "main"));
     FAIL() << "side is no first parent";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), Error::Kind::kUser);
@@ -88,16 +91,17 @@ TEST_F(BuildCacheTest, lists_commits_along_first_parents) {
 }
 
 TEST_F(BuildCacheTest, lists_the_commits_that_one_has_and_another_has_not) {
-  const GitRepository repository(this->repository(), stop_);
+  const BuildCache::Repository repository(this->repository(), stop_);
   git("git checkout -q -b side main~1 && git commit -q --allow-empty -m \"$(printf "
       "'a\\tside\\033[1m')\" && "
       "git checkout -q main && git merge -q --no-ff -m merged side");
-  const GitRepository::Range range = repository.commits_between("main~2", "main", 2);
+  const BuildCache::Repository::Range range = repository.commits_between("main~2", "main", 2);
   EXPECT_EQ(range.count, 3U);
   ASSERT_EQ(range.newest.size(), 2U);
   EXPECT_EQ(range.newest[0].subject, "merged");
   std::set<std::string> subjects;
-  for (const GitRepository::Commit& commit : repository.commits_between("main~2", "main", 20).newest) {
+  for (const BuildCache::Repository::Commit& commit :
+       repository.commits_between("main~2", "main", 20).newest) {
     subjects.insert(commit.subject);
   }
   EXPECT_EQ(subjects, (std::set<std::string>{"merged", "a\tside\033[1m", "set 3"}));
@@ -108,7 +112,7 @@ TEST_F(BuildCacheTest, lists_the_commits_that_one_has_and_another_has_not) {
 }
 
 TEST_F(BuildCacheTest, refuses_what_is_no_commit_and_no_repository) {
-  const GitRepository repository(this->repository(), stop_);
+  const BuildCache::Repository repository(this->repository(), stop_);
   for (const auto& [good, bad] : {std::pair{"none", "main"},
                                   {"main~2", "--all"},
                                   {"main", "main"},
@@ -116,13 +120,13 @@ TEST_F(BuildCacheTest, refuses_what_is_no_commit_and_no_repository) {
                                   {"", "main"}}) {
     EXPECT_THROW(static_cast<void>(repository.first_parent_line(good, bad)), Error) << good << bad;
   }
-  EXPECT_THROW(GitRepository(folder_.path() / "nowhere", stop_), Error);
+  EXPECT_THROW(BuildCache::Repository(folder_.path() / "nowhere", stop_), Error);
 }
 
 TEST_F(BuildCacheTest, builds_each_commit_once_in_a_tree_of_its_own) {
   const std::string before = content(repository() / "number");
   std::vector<BuildCache::Build> builds;
-  for (const GitRepository::Commit& commit : line()) {
+  for (const BuildCache::Repository::Commit& commit : line()) {
     builds.push_back(build(commit.hash, copy_));
     EXPECT_THAT(builds.back().problem, IsEmpty());
     EXPECT_FALSE(builds.back().reused);
@@ -149,7 +153,7 @@ TEST_F(BuildCacheTest, says_why_a_commit_is_not_built) {
 }
 
 TEST_F(BuildCacheTest, keeps_what_is_in_use_and_the_newest) {
-  const std::vector<GitRepository::Commit> commits = line();
+  const std::vector<BuildCache::Repository::Commit> commits = line();
   const BuildCache::Build held = build(commits[0].hash, copy_, 1);
   static_cast<void>(build(commits[1].hash, copy_, 1));
   static_cast<void>(build(commits[2].hash, copy_, 1));
@@ -175,8 +179,8 @@ TEST_F(BuildCacheTest, removes_what_a_killed_build_left) {
 
 TEST_F(BuildCacheTest, builds_once_for_two_that_want_the_same) {
   const std::string commit = line()[0].hash;
-  const BuildRecipe slow{"sleep 0.5; mkdir out; echo x >> " + (folder_.path() / "count").string(),
-                         "out"};
+  const BuildCache::Recipe slow{
+      "sleep 0.5; mkdir out; echo x >> " + (folder_.path() / "count").string(), "out"};
   BuildCache::Build other;
   std::thread thread([&] { other = build(commit, slow); });
   const BuildCache::Build mine = build(commit, slow);
@@ -188,7 +192,7 @@ TEST_F(BuildCacheTest, builds_once_for_two_that_want_the_same) {
 
 TEST_F(BuildCacheTest, ends_when_the_user_wants) {
   const std::string commit = line()[0].hash;
-  const GitRepository repository(this->repository(), stop_);
+  const BuildCache::Repository repository(this->repository(), stop_);
   const BuildCache cache(cache_folder(), 8, stop_);
   const BuildCache::Build stopped =
       cache.find_or_build(repository, commit, {"sleep 60", "out"}, [&](Seconds) { stop_ = true; });

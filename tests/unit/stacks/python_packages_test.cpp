@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/stacks/installer.hpp"
+#include "harness/stacks/stack_fetch.hpp"
 
 namespace plumb::stacks {
 namespace {

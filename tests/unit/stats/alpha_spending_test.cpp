@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/stats/alpha_spending.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <boost/math/distributions/normal.hpp>
 #include <cmath>
 #include <random>
+
+#include "harness/stats/statistical_tests.hpp"
 
 namespace plumb::stats {
 namespace {

@@ -122,9 +122,10 @@ TEST(ChangeModels, the_share_of_a_state_changes) {
   for (int i = 0; i < kSeries; ++i) {
     const Detection detection = detect_changes(shapes.states(400, 0.8, 4.0));
     EXPECT_THAT(detection.change_points, SizeIs(::testing::Le(1U)));
-    for (const StateChange& change : detection.state_changes) {
-      found += change.kind == StateChange::Kind::kHighShare && change.index + 40 >= 200 &&
-                       change.index <= 240 && change.after > change.before + 0.2
+    for (const Detection::StateChange& change : detection.state_changes) {
+      found += change.kind == Detection::StateChange::Kind::kHighShare &&
+                       change.index + 40 >= 200 && change.index <= 240 &&
+                       change.after > change.before + 0.2
                    ? 1
                    : 0;
     }
@@ -136,9 +137,10 @@ TEST(ChangeModels, the_level_of_one_state_changes) {
   Shapes shapes;
   int found = 0;
   for (int i = 0; i < kSeries; ++i) {
-    for (const StateChange& change : detect_changes(shapes.states(400, 0.3, 5.0)).state_changes) {
-      found += change.kind == StateChange::Kind::kHighLevel && change.index + 15 >= 200 &&
-                       change.index <= 215
+    for (const Detection::StateChange& change :
+         detect_changes(shapes.states(400, 0.3, 5.0)).state_changes) {
+      found += change.kind == Detection::StateChange::Kind::kHighLevel &&
+                       change.index + 15 >= 200 && change.index <= 215
                    ? 1
                    : 0;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "harness/stats/series_change.hpp"
+#include "harness/stats/change_points.hpp"
 #include "tests/support/noise_series.hpp"
 
 namespace plumb::stats {

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "harness/stats/means.hpp"
+#include "harness/stats/statistical_tests.hpp"
 
 namespace plumb::stats {
 namespace {

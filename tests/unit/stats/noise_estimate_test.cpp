@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/stats/noise_estimate.hpp"
-
 #include <gmock/gmock.h>
 
 #include <algorithm>
 
+#include "harness/stats/segmentation.hpp"
 #include "tests/support/series_family.hpp"
 
 namespace plumb::stats {

@@ -24,7 +24,7 @@ std::vector<double> autocorrelated(std::size_t length, double rho) {
 }
 
 TEST(Segmentation, costs_by_hand) {
-  const SegmentCost cost(std::vector<double>{1.0, 3.0, 5.0, 5.0});
+  const StepPath::Cost cost(std::vector<double>{1.0, 3.0, 5.0, 5.0});
   EXPECT_DOUBLE_EQ(cost(0, 2), 2.0);
   EXPECT_DOUBLE_EQ(cost(2, 4), 0.0);
   EXPECT_DOUBLE_EQ(cost.mean(0, 3), 3.0);
@@ -33,7 +33,7 @@ TEST(Segmentation, costs_by_hand) {
 TEST(Segmentation, is_the_best_of_all) {
   // Every segmentation of 14 points into segments of at least five, by hand.
   const std::vector<double> values{0, 1, 0, 1, 0, 1, 4, 5, 4, 5, 4, 5, 4, 5};
-  const SegmentCost cost(values);
+  const StepPath::Cost cost(values);
   EXPECT_THAT(find_segments(cost, 5.0), ElementsAre(0, 6, 14));
   EXPECT_THAT(find_segments(cost, 1000.0), ElementsAre(0, 14));
   Boundaries bounds{0, 8, 14};
@@ -46,7 +46,7 @@ TEST(StepModel, estimates_correlation_around_levels) {
   for (std::size_t i = 2000; i < values.size(); ++i) {
     values[i] += 3.0;
   }
-  const NoiseFit noise = fit_noise(values, {0, 2000, 4000}, SegmentCost(values));
+  const StepPath::Model::Noise noise = fit_noise(values, {0, 2000, 4000}, StepPath::Cost(values));
   EXPECT_NEAR(noise.correlation, 0.6, 0.04);
   EXPECT_NEAR(noise.variance, 1.0 - 0.36, 0.05);
 }

@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "harness/stats/means.hpp"
+#include "harness/stats/statistical_tests.hpp"
 
 namespace plumb::stats {
 namespace {

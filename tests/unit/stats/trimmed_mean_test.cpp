@@ -6,7 +6,7 @@
 #include <numeric>
 #include <random>
 
-#include "harness/stats/means.hpp"
+#include "harness/stats/statistical_tests.hpp"
 
 namespace plumb::stats {
 namespace {
@@ -69,7 +69,7 @@ TEST(TrimmedMean, a_prior_of_variances_is_recovered) {
                          .kept = 5.0,
                          .freedom = 4.0});
   }
-  const VariancePrior found = variance_prior(variances);
+  const TrimmedMean::Prior found = variance_prior(variances);
   EXPECT_NEAR(found.freedom, 10.0, 1.0);
   EXPECT_NEAR(found.variance, 2.0, 0.1);
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/store/derived_payload.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "harness/base/error.hpp"
 #include "harness/results/results_json.hpp"
+#include "harness/store/export_line.hpp"
 
 namespace plumb::store {
 namespace {

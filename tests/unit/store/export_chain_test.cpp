@@ -10,7 +10,7 @@ namespace plumb::store {
 namespace {
 
 std::vector<std::string> sealed(const std::vector<std::string>& lines) {
-  ExportChain chain;
+  ExportLines chain;
   std::vector<std::string> result;
   for (const std::string& line : lines) {
     result.push_back(chain.seal(line));
@@ -20,7 +20,7 @@ std::vector<std::string> sealed(const std::vector<std::string>& lines) {
 
 /// Returns the lines without their digests. Throws Error{kUser} if one does not match.
 std::vector<std::string> unsealed(const std::vector<std::string>& lines) {
-  ExportChain chain;
+  ExportLines chain;
   std::vector<std::string> result;
   for (const std::string& line : lines) {
     result.push_back(chain.unseal(line));
@@ -55,9 +55,9 @@ TEST(ExportChain, every_altered_byte_is_noticed) {
 }
 
 TEST(ExportChain, a_line_without_a_digest_is_told_from_one_with) {
-  EXPECT_FALSE(ExportChain::is_sealed(kLines[0]));
-  EXPECT_FALSE(ExportChain::is_sealed(""));
-  EXPECT_TRUE(ExportChain::is_sealed(sealed(kLines)[0]));
+  EXPECT_FALSE(ExportLines::is_sealed(kLines[0]));
+  EXPECT_FALSE(ExportLines::is_sealed(""));
+  EXPECT_TRUE(ExportLines::is_sealed(sealed(kLines)[0]));
   EXPECT_THROW((void)unsealed({kLines[0]}), Error);
 }
 

@@ -11,9 +11,10 @@ namespace plumb::store {
 namespace {
 
 TEST(ExportLine, short_lines_are_written_as_documented) {
-  EXPECT_EQ(to_json(ExportLine(ExportedHeader{})), R"({"type":"plumbline_export","format":2})");
-  EXPECT_EQ(to_json(ExportLine(ExportedEnd{42})), R"({"type":"end","lines":42})");
-  EXPECT_EQ(to_json(ExportLine(ExportedReuse{"01J", {{"01H", 7}, {"01H", 9}}})),
+  EXPECT_EQ(to_json(ExportLine(ExportLines::Header{})),
+            R"({"type":"plumbline_export","format":2})");
+  EXPECT_EQ(to_json(ExportLine(ExportLines::End{42})), R"({"type":"end","lines":42})");
+  EXPECT_EQ(to_json(ExportLine(ExportLines::Reuse{"01J", {{"01H", 7}, {"01H", 9}}})),
             R"({"rows":[["01H",7],["01H",9]],"run":"01J","type":"reused"})");
 }
 
@@ -24,13 +25,14 @@ TEST(ExportLine, every_kind_of_line_reads_back) {
   record.finished = test::at(5);
   record.tags = {"a\"b"};
   const std::vector<ExportLine> lines{
-      ExportedHeader{},
+      ExportLines::Header{},
       record,
-      ExportedRow{{"01J", 0xFFFFFFFF}, -1, test::row(test::key(3), 4)},
-      ExportedReuse{"01J", {{"01H", 0}}},
-      ExportedDerived{{"01J", "bound", "s", "1", {}, "{\"a\":\"\\n\"}", test::at(1)}, {{"01H", 2}}},
+      ExportLines::Row{{"01J", 0xFFFFFFFF}, -1, test::row(test::key(3), 4)},
+      ExportLines::Reuse{"01J", {{"01H", 0}}},
+      ExportLines::Derived{{"01J", "bound", "s", "1", {}, "{\"a\":\"\\n\"}", test::at(1)},
+                           {{"01H", 2}}},
       test::stored_profile("01J"),
-      ExportedEnd{5}};
+      ExportLines::End{5}};
   for (const ExportLine& line : lines) {
     const std::string text = to_json(line);
     EXPECT_EQ(text.find('\n'), std::string::npos);

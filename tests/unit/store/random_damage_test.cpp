@@ -100,7 +100,7 @@ const std::vector<Answer>& answers() {
       [](const Store& store) {
         std::string text;
         for (int i = 0; i < kKeys; ++i) {
-          for (const SeriesPoint& point :
+          for (const Store::SeriesQuery::Point& point :
                store.series({test::key(i).text, results::CacheMode::kNone, {}})) {
             text +=
                 fmt::format("{} {} {}\n", point.run, point.variant, point.corrected.median.count());

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/store/tables/schema.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
 #include "harness/store/content_hash.hpp"
-#include "harness/store/migration.hpp"
 #include "harness/store/sqlite/sqlite_connection.hpp"
 #include "harness/store/store.hpp"
-#include "harness/store/tables/measurement_row.hpp"
+#include "harness/store/tables/connection.hpp"
+#include "harness/store/tables/measurement_table.hpp"
 #include "harness/store/tables/run_table.hpp"
 #include "tests/support/result_rows.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -60,10 +58,11 @@ void insert_run(SqliteConnection& connection,
                      R"(', '{"cpu.model":"Xeon","threads":"1"}'))");
   connection.execute("insert or ignore into suites values ('" + suite_hash + "', '" +
                      header.resolved_suite + "')");
-  SqliteStatement(connection,
-                  "insert into runs values (?, ?, 'quick', '5f', ?, 'onednn', 'default', 1, "
-                  R"('{"kernel":"6.1"}', '', '["plumb","run","quick"]', ?, 'finished', null, )"
-                  "10, ?, ?, ?)")
+  SqliteConnection::Prepared(
+      connection,
+      "insert into runs values (?, ?, 'quick', '5f', ?, 'onednn', 'default', 1, "
+      R"('{"kernel":"6.1"}', '', '["plumb","run","quick"]', ?, 'finished', null, )"
+      "10, ?, ?, ?)")
       .bind(number)
       .bind(std::string_view(header.id))
       .bind(std::string_view(suite_hash))
@@ -81,15 +80,16 @@ void insert_row(SqliteConnection& connection,
                 const results::RunId& run,
                 const results::Measurement& row) {
   const auto hash = [](const std::string& text) { return ContentHash().bytes(text).stored(); };
-  SqliteStatement text(connection, "insert or ignore into layer_keys values (?, ?)");
+  SqliteConnection::Prepared text(connection, "insert or ignore into layer_keys values (?, ?)");
   text.bind(layer).bind(std::string_view(row.key.text)).run();
   const std::string variant_id = row.variant.empty() ? "2" : "1";
   connection.execute("insert or ignore into variants values (" + variant_id + ", '" + row.variant +
                      "')");
-  SqliteStatement(connection,
-                  "insert into measurements values (?, ?, ?, " + variant_id +
-                      ", ?, ?, ?, ?, 0, 0, null, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, null, null, null, "
-                      "0, null, null, 0, null, null, null, 0, 1, 0, ?, ?, ?)")
+  SqliteConnection::Prepared(
+      connection,
+      "insert into measurements values (?, ?, ?, " + variant_id +
+          ", ?, ?, ?, ?, 0, 0, null, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, null, null, null, "
+          "0, null, null, 0, null, null, null, 0, 1, 0, ?, ?, ?)")
       .bind(id)
       .bind(id >> 32)
       .bind(layer)
@@ -208,10 +208,11 @@ TEST_F(SchemaTest, equal_attributes_are_kept_once) {
     store->append("01J00000000000000000000001", rows);
   }
   SqliteConnection connection(path_);
-  SqliteStatement sets(connection,
-                       "select count(*), (select count(*) from measurements where attributes = 1), "
-                       "(select count(*) from measurements where attributes is null) "
-                       "from attribute_sets");
+  SqliteConnection::Prepared sets(
+      connection,
+      "select count(*), (select count(*) from measurements where attributes = 1), "
+      "(select count(*) from measurements where attributes is null) "
+      "from attribute_sets");
   ASSERT_TRUE(sets.step());
   EXPECT_EQ(sets.integer(), 1);
   EXPECT_EQ(sets.integer(), 2);
@@ -246,14 +247,14 @@ TEST_F(SchemaTest, another_programs_database_is_refused_and_left_alone) {
   }
   EXPECT_THAT(error_of_opening(true), HasSubstr("another program"));
   SqliteConnection connection(path_);
-  SqliteStatement tables(connection, "select count(*) from sqlite_master");
+  SqliteConnection::Prepared tables(connection, "select count(*) from sqlite_master");
   ASSERT_TRUE(tables.step());
   EXPECT_EQ(tables.integer(), 1);
 }
 
 TEST_F(SchemaTest, migrations_are_numbered_from_one_without_gaps) {
   int expected = 1;
-  for (const Migration& migration : migrations()) {
+  for (const Connection::Migration& migration : migrations()) {
     EXPECT_EQ(migration.number, expected++);
     EXPECT_FALSE(migration.name.empty());
   }

@@ -7,9 +7,9 @@
 
 #include "harness/base/error.hpp"
 #include "harness/results/results_json.hpp"
-#include "harness/store/spool/spool_file.hpp"
 #include "harness/store/spool/spooled_store.hpp"
 #include "harness/store/sqlite/sqlite_connection.hpp"
+#include "harness/store/store.hpp"
 #include "harness/store/store_errors.hpp"
 #include "tests/support/result_rows.hpp"
 #include "tests/support/sample_profile.hpp"
@@ -35,11 +35,11 @@ class Server {
 
   [[nodiscard]] std::unique_ptr<TableStore> open() {
     if (fault == Fault::kAway) {
-      throw ServerAway("nobody answers");
+      throw Store::ServerAway("nobody answers");
     }
     auto connection = std::make_unique<Connection>(*this, file_);
     connection->set_up();
-    return std::make_unique<TableStore>(std::move(connection), StoreAccess{});
+    return std::make_unique<TableStore>(std::move(connection), Store::Access{});
   }
 
   Fault fault = Fault::kNone;
@@ -63,21 +63,21 @@ class Server {
     }
     [[nodiscard]] std::size_t rows_per_insert() const override { return file_.rows_per_insert(); }
     void execute(const std::string& sql) override { file_.execute(sql); }
-    void begin(TransactionKind kind) override {
+    void begin(Connection::TransactionKind kind) override {
       if (server_.fault == Fault::kAway) {
-        throw ServerAway("the server went away");
+        throw Store::ServerAway("the server went away");
       }
       file_.begin(kind);
     }
-    void commit(TransactionKind kind) override {
+    void commit(Connection::TransactionKind kind) override {
       file_.commit(kind);
-      if (kind == TransactionKind::kWrite && server_.fault == Fault::kAfterCommit) {
+      if (kind == Connection::TransactionKind::kWrite && server_.fault == Fault::kAfterCommit) {
         server_.fault = Fault::kAway;
-        throw ServerAway("the answer was lost");
+        throw Store::ServerAway("the answer was lost");
       }
     }
     void rollback() noexcept override { file_.rollback(); }
-    [[nodiscard]] std::unique_ptr<RunLock> try_lock(const results::RunId& run) override {
+    [[nodiscard]] std::unique_ptr<Connection::Lock> try_lock(const results::RunId& run) override {
       return file_.try_lock(run);
     }
     [[nodiscard]] Contents contents() override { return file_.contents(); }
@@ -131,7 +131,7 @@ TEST_F(Spool, a_run_goes_on_without_its_server_and_is_sent_at_the_next_contact) 
   EXPECT_THAT(store->measurements(kRun), SizeIs(4)) << "what is known here can be read";
   EXPECT_THAT(store->derived(kRun, "bound"), SizeIs(1));
   EXPECT_EQ(store->find_run(kRun).rows_ok, 4);
-  EXPECT_THROW((void)store->runs(), ServerAway);
+  EXPECT_THROW((void)store->runs(), Store::ServerAway);
   store->finish_run(kRun, results::RunState::kFinished, test::at(9));
 
   server_.fault = Server::Fault::kNone;
@@ -205,7 +205,7 @@ TEST_F(Spool, the_writes_of_a_dead_process_are_sent_by_another_one_exactly_once)
   const auto server = server_.open();
   EXPECT_EQ(sync_spools_of(spool_, kUrl, *server).front().sent_rows, 4U);
   std::filesystem::copy_file(folder_.path() / "copy", files[0]);
-  const std::vector<SpooledRun> again = sync_spools_of(spool_, kUrl, *server);
+  const std::vector<Store::SpooledRun> again = sync_spools_of(spool_, kUrl, *server);
   EXPECT_THAT(again.front().problem, IsEmpty());
   EXPECT_EQ(stored_rows(), 4U);
 
@@ -228,7 +228,7 @@ TEST_F(Spool, rows_of_a_run_that_another_process_continued_are_refused_and_kept)
   server->append(kRun, batch(3));
   server->finish_run(kRun, results::RunState::kInterrupted, test::at(9));
 
-  const std::vector<SpooledRun> reports = sync_spools_of(spool_, kUrl, *server);
+  const std::vector<Store::SpooledRun> reports = sync_spools_of(spool_, kUrl, *server);
   ASSERT_THAT(reports, SizeIs(1));
   EXPECT_THAT(reports[0].problem, HasSubstr("taken over"));
   EXPECT_EQ(reports[0].waiting_rows, 2U);

@@ -50,7 +50,7 @@ TEST(StoreUrl, a_server_that_is_away_is_told_from_a_wrong_input) {
   const TemporaryFolder folder;
   const std::string url = "postgresql:///plumb?host=" + folder.path().string();
   EXPECT_THAT(error_of(Error::Kind::kTryAgain, url), HasSubstr("away"));
-  EXPECT_THROW((void)open_store(url), ServerAway);
+  EXPECT_THROW((void)open_store(url), Store::ServerAway);
   EXPECT_EQ(store_identity(url), url);
 }
 

@@ -11,7 +11,7 @@
 #include "harness/base/error.hpp"
 #include "harness/store/sqlite/sqlite_connection.hpp"
 #include "harness/store/store.hpp"
-#include "harness/store/tables/store_maintenance.hpp"
+#include "harness/store/tables/table_store.hpp"
 #include "tests/support/result_rows.hpp"
 #include "tests/support/sample_profile.hpp"
 #include "tests/support/temporary_folder.hpp"

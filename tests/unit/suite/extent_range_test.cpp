@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/base/error.hpp"
-#include "harness/suite/range_text.hpp"
+#include "harness/suite/suite.hpp"
 
 namespace plumb::suite {
 namespace {

@@ -46,7 +46,7 @@ TEST(ResolvedSuite, makes_every_default_explicit) {
   const ResolvedSuite suite = resolved(folder, "[[model]]\nname = \"lenet\"\n");
   EXPECT_EQ(suite.name, "s");
   EXPECT_EQ(suite.version, 1);
-  EXPECT_EQ(suite.reuse.kind, ReusePolicy::Kind::kAlways);
+  EXPECT_EQ(suite.reuse.kind, ResolvedSuite::Reuse::Kind::kAlways);
   EXPECT_EQ(suite.budget, std::nullopt);
   EXPECT_THAT(suite.caches, ElementsAre(results::CacheMode::kNone, results::CacheMode::kWeights));
   ASSERT_EQ(suite.models.size(), 1U);

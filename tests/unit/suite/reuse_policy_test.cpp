@@ -8,10 +8,10 @@ namespace plumb::suite {
 namespace {
 
 TEST(ReusePolicy, parses_the_three_forms) {
-  EXPECT_EQ(parse_reuse("never").kind, ReusePolicy::Kind::kNever);
-  EXPECT_EQ(parse_reuse("always").kind, ReusePolicy::Kind::kAlways);
-  const ReusePolicy week = parse_reuse("max_age:7d");
-  EXPECT_EQ(week.kind, ReusePolicy::Kind::kMaxAge);
+  EXPECT_EQ(parse_reuse("never").kind, ResolvedSuite::Reuse::Kind::kNever);
+  EXPECT_EQ(parse_reuse("always").kind, ResolvedSuite::Reuse::Kind::kAlways);
+  const ResolvedSuite::Reuse week = parse_reuse("max_age:7d");
+  EXPECT_EQ(week.kind, ResolvedSuite::Reuse::Kind::kMaxAge);
   EXPECT_EQ(week.max_age.count(), 604800.0);
 }
 

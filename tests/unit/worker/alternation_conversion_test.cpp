@@ -13,8 +13,8 @@ namespace {
 
 using testing::ElementsAre;
 
-AlternateRequest sample_request() {
-  AlternateRequest request;
+Alternation::Request sample_request() {
+  Alternation::Request request;
   for (const std::int64_t batch : {1, 8}) {
     ExecuteRequest& shape = request.shapes.emplace_back();
     shape.name = "resnet50-v1";
@@ -26,7 +26,7 @@ AlternateRequest sample_request() {
 }
 
 TEST(AlternationConversion, requests_survive_the_wire) {
-  const AlternateRequest copy = carried(sample_request());
+  const Alternation::Request copy = carried(sample_request());
   ASSERT_EQ(copy.shapes.size(), 2U);
   EXPECT_EQ(copy.shapes[1].batch, 8);
   EXPECT_TRUE(copy.shapes[1].modes.at(0).mode.fusion);
@@ -34,22 +34,22 @@ TEST(AlternationConversion, requests_survive_the_wire) {
 }
 
 TEST(AlternationConversion, shapes_have_one_mode_in_common_and_executions_are_of_shapes) {
-  AlternateRequest other_mode = sample_request();
+  Alternation::Request other_mode = sample_request();
   other_mode.shapes[1].modes.front().mode.fusion = false;
-  EXPECT_THROW(static_cast<void>(carried(other_mode)), ProtocolError);
-  AlternateRequest two_modes = sample_request();
+  EXPECT_THROW(static_cast<void>(carried(other_mode)), FrameChannel::ProtocolError);
+  Alternation::Request two_modes = sample_request();
   two_modes.shapes[0].modes.emplace_back();
-  EXPECT_THROW(static_cast<void>(carried(two_modes)), ProtocolError);
-  AlternateRequest beyond = sample_request();
+  EXPECT_THROW(static_cast<void>(carried(two_modes)), FrameChannel::ProtocolError);
+  Alternation::Request beyond = sample_request();
   beyond.order.push_back(2);
-  EXPECT_THROW(static_cast<void>(carried(beyond)), ProtocolError);
+  EXPECT_THROW(static_cast<void>(carried(beyond)), FrameChannel::ProtocolError);
   EXPECT_THROW(
       static_cast<void>(spoilt(
           sample_request(), [](auto& request) { request["order"] = {std::uint64_t{1} << 32U}; })),
-      ProtocolError);
-  AlternateRequest many = sample_request();
+      FrameChannel::ProtocolError);
+  Alternation::Request many = sample_request();
   many.shapes.resize(kMaxAlternatedShapes + 1, many.shapes.front());
-  EXPECT_THROW(static_cast<void>(carried(many)), ProtocolError);
+  EXPECT_THROW(static_cast<void>(carried(many)), FrameChannel::ProtocolError);
 }
 
 TEST(AlternationConversion, times_survive_the_wire_and_are_times) {
@@ -66,7 +66,7 @@ TEST(AlternationConversion, times_survive_the_wire_and_are_times) {
   EXPECT_THAT(copy.seconds, ElementsAre(Seconds(0.1), Seconds(0.2)));
   for (const double wrong : {-1.0, std::numeric_limits<double>::quiet_NaN()}) {
     EXPECT_THROW(static_cast<void>(carried(Alternation{false, {}, {Seconds(wrong)}})),
-                 ProtocolError);
+                 FrameChannel::ProtocolError);
   }
 }
 

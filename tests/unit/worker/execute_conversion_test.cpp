@@ -63,12 +63,12 @@ TEST(ExecuteConversion, carries_a_request) {
 }
 
 TEST(ExecuteConversion, refuses_samples_of_another_rate_or_in_a_relative_folder) {
-  for (const SampledBlocks& sampled : {SampledBlocks{0.0, "/tmp/samples"},
-                                       SampledBlocks{1e9, "/tmp/samples"},
-                                       SampledBlocks{1000.0, "samples"}}) {
+  for (const ExecuteRequest::Sampling& sampled : {ExecuteRequest::Sampling{0.0, "/tmp/samples"},
+                                                  ExecuteRequest::Sampling{1e9, "/tmp/samples"},
+                                                  ExecuteRequest::Sampling{1000.0, "samples"}}) {
     ExecuteRequest request;
     request.sampled = sampled;
-    EXPECT_THROW(static_cast<void>(carried(request)), ProtocolError);
+    EXPECT_THROW(static_cast<void>(carried(request)), FrameChannel::ProtocolError);
   }
 }
 
@@ -94,7 +94,7 @@ TEST(ExecuteConversion, refuses_numbers_out_of_range) {
   using Json = nlohmann::json;
   const ExecuteRequest sample;
   const auto refused = [&](const auto& change) {
-    EXPECT_THROW(static_cast<void>(spoilt(sample, change)), ProtocolError);
+    EXPECT_THROW(static_cast<void>(spoilt(sample, change)), FrameChannel::ProtocolError);
   };
   refused([](Json& request) { request["dims"]["sequence"] = -1; });
   refused([](Json& request) { request["modes"][0]["mode"] = "fastest"; });
@@ -109,7 +109,7 @@ TEST(ExecuteConversion, refuses_numbers_out_of_range) {
   refused([](Json& request) { request["seed"] = "18446744073709551616"; });
   EXPECT_THROW(static_cast<void>(
                    carried(ExecuteRequest{}, [](auto& content) { content.clear_attachments(); })),
-               ProtocolError);
+               FrameChannel::ProtocolError);
 }
 
 TEST(ExecuteConversion, refuses_an_execution_out_of_range) {
@@ -118,7 +118,7 @@ TEST(ExecuteConversion, refuses_an_execution_out_of_range) {
   executed.row.key.text = "model:lenet";
   EXPECT_NO_THROW(static_cast<void>(carried(executed)));
   const auto refused = [&](const auto& change) {
-    EXPECT_THROW(static_cast<void>(spoilt(executed, change)), ProtocolError);
+    EXPECT_THROW(static_cast<void>(spoilt(executed, change)), FrameChannel::ProtocolError);
   };
   refused([](Json& execution) { execution["scenario"] = "rush_hour"; });
   refused([](Json& execution) { execution["reorders"] = -1; });
@@ -127,12 +127,13 @@ TEST(ExecuteConversion, refuses_an_execution_out_of_range) {
   EXPECT_EQ(spoilt(executed, [](Json& execution) { execution["scenario"] = ""; }).scenario,
             loadgen::ScenarioName::kSingleStream);
   for (const double share : {-0.1, 1.1, std::numeric_limits<double>::quiet_NaN()}) {
-    EXPECT_THROW(static_cast<void>(carried(ExecuteProgress{share, Seconds(1)})), ProtocolError);
+    EXPECT_THROW(static_cast<void>(carried(ExecuteRequest::Progress{share, Seconds(1)})),
+                 FrameChannel::ProtocolError);
   }
 }
 
 TEST(ExecuteConversion, carries_progress) {
-  const ExecuteProgress read = carried(ExecuteProgress{0.25, Seconds(3.5)});
+  const ExecuteRequest::Progress read = carried(ExecuteRequest::Progress{0.25, Seconds(3.5)});
   EXPECT_EQ(read.share, 0.25);
   EXPECT_EQ(read.elapsed, Seconds(3.5));
 }

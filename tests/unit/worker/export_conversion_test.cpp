@@ -9,35 +9,35 @@
 namespace plumb::worker {
 namespace {
 
-ExportRequest sample_request() {
+WorkerService::ExportRequest sample_request() {
   return {.code = {"/models/mine.py", "build", std::string(64, 'a')},
           .path = "/data/new/build.onnx",
           .seed = 7};
 }
 
 TEST(ExportConversion, requests_survive_the_wire) {
-  const ExportRequest copy = carried(sample_request());
+  const WorkerService::ExportRequest copy = carried(sample_request());
   EXPECT_EQ(copy.code, sample_request().code);
   EXPECT_EQ(copy.path, "/data/new/build.onnx");
   EXPECT_EQ(copy.seed, 7U);
 }
 
 TEST(ExportConversion, paths_are_full_and_code_is_identified) {
-  ExportRequest relative = sample_request();
+  WorkerService::ExportRequest relative = sample_request();
   relative.path = "build.onnx";
-  EXPECT_THROW(static_cast<void>(carried(relative)), ProtocolError);
-  ExportRequest relative_code = sample_request();
+  EXPECT_THROW(static_cast<void>(carried(relative)), FrameChannel::ProtocolError);
+  WorkerService::ExportRequest relative_code = sample_request();
   relative_code.code.file = "mine.py";
-  EXPECT_THROW(static_cast<void>(carried(relative_code)), ProtocolError);
+  EXPECT_THROW(static_cast<void>(carried(relative_code)), FrameChannel::ProtocolError);
   for (const std::string& function : {std::string(), std::string(1001, 'f')}) {
-    ExportRequest unnamed = sample_request();
+    WorkerService::ExportRequest unnamed = sample_request();
     unnamed.code.function = function;
-    EXPECT_THROW(static_cast<void>(carried(unnamed)), ProtocolError);
+    EXPECT_THROW(static_cast<void>(carried(unnamed)), FrameChannel::ProtocolError);
   }
   for (const std::string& digest : {std::string(), std::string(63, 'a'), std::string(64, 'g')}) {
-    ExportRequest unidentified = sample_request();
+    WorkerService::ExportRequest unidentified = sample_request();
     unidentified.code.sha256 = digest;
-    EXPECT_THROW(static_cast<void>(carried(unidentified)), ProtocolError) << digest;
+    EXPECT_THROW(static_cast<void>(carried(unidentified)), FrameChannel::ProtocolError) << digest;
   }
 }
 

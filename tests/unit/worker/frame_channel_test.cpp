@@ -36,14 +36,14 @@ void write_raw(const FileDescriptor& socket, std::string_view bytes) {
             static_cast<ssize_t>(bytes.size()));
 }
 
-ProtocolError::Kind failure_of(const std::function<void()>& action) {
+FrameChannel::ProtocolError::Kind failure_of(const std::function<void()>& action) {
   try {
     action();
-  } catch (const ProtocolError& error) {
+  } catch (const FrameChannel::ProtocolError& error) {
     return error.kind();
   }
   ADD_FAILURE() << "nothing was thrown";
-  return ProtocolError::Kind::kBroken;
+  return FrameChannel::ProtocolError::Kind::kBroken;
 }
 
 TEST(FrameChannel, writes_a_little_endian_length_before_the_payload) {
@@ -90,13 +90,15 @@ TEST(FrameChannel, carries_a_frame_larger_than_the_sockets_buffers) {
 TEST(FrameChannel, refuses_a_length_above_the_limit_without_waiting_for_it) {
   Pair pair = connect();
   write_raw(pair.raw, std::string("\x01\0\0\x04", 4));  // 64 MiB + 1
-  EXPECT_EQ(failure_of([&] { (void)pair.channel.receive(soon()); }), ProtocolError::Kind::kBroken);
+  EXPECT_EQ(failure_of([&] { (void)pair.channel.receive(soon()); }),
+            FrameChannel::ProtocolError::Kind::kBroken);
 }
 
 TEST(FrameChannel, refuses_to_send_above_the_limit) {
   Pair pair = connect();
   const std::string payload(FrameChannel::kMaximumFrame + 1, 'x');
-  EXPECT_EQ(failure_of([&] { pair.channel.send(payload, soon()); }), ProtocolError::Kind::kBroken);
+  EXPECT_EQ(failure_of([&] { pair.channel.send(payload, soon()); }),
+            FrameChannel::ProtocolError::Kind::kBroken);
 }
 
 TEST(FrameChannel, names_how_much_of_a_truncated_frame_came) {
@@ -106,8 +108,8 @@ TEST(FrameChannel, names_how_much_of_a_truncated_frame_came) {
   try {
     (void)pair.channel.receive(soon());
     FAIL();
-  } catch (const ProtocolError& error) {
-    EXPECT_EQ(error.kind(), ProtocolError::Kind::kClosed);
+  } catch (const FrameChannel::ProtocolError& error) {
+    EXPECT_EQ(error.kind(), FrameChannel::ProtocolError::Kind::kClosed);
     EXPECT_STREQ(error.what(), "the channel ended after 3 of the 10 bytes of a frame");
   }
 }
@@ -116,14 +118,15 @@ TEST(FrameChannel, tells_a_truncated_length_from_the_end) {
   Pair pair = connect();
   write_raw(pair.raw, std::string("\x0a\0", 2));
   pair.raw.reset();
-  EXPECT_EQ(failure_of([&] { (void)pair.channel.receive(soon()); }), ProtocolError::Kind::kClosed);
+  EXPECT_EQ(failure_of([&] { (void)pair.channel.receive(soon()); }),
+            FrameChannel::ProtocolError::Kind::kClosed);
 }
 
 TEST(FrameChannel, gives_up_at_the_deadline_when_nothing_comes) {
   Pair pair = connect();
   const auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(failure_of([&] { (void)pair.channel.receive(soon(50ms)); }),
-            ProtocolError::Kind::kTimedOut);
+            FrameChannel::ProtocolError::Kind::kTimedOut);
   EXPECT_GE(std::chrono::steady_clock::now() - start, 50ms);
 }
 
@@ -131,7 +134,7 @@ TEST(FrameChannel, gives_up_at_the_deadline_when_the_other_side_does_not_read) {
   Pair pair = connect();
   const std::string payload(std::size_t{8} << 20, 'x');
   EXPECT_EQ(failure_of([&] { pair.channel.send(payload, soon(50ms)); }),
-            ProtocolError::Kind::kTimedOut);
+            FrameChannel::ProtocolError::Kind::kTimedOut);
 }
 
 TEST(FrameChannel, does_not_let_a_trickle_stretch_the_deadline) {
@@ -145,7 +148,7 @@ TEST(FrameChannel, does_not_let_a_trickle_stretch_the_deadline) {
     }
   });
   EXPECT_EQ(failure_of([&] { (void)pair.channel.receive(soon(100ms)); }),
-            ProtocolError::Kind::kTimedOut);
+            FrameChannel::ProtocolError::Kind::kTimedOut);
   stop = true;
   writer.join();
 }
@@ -164,7 +167,8 @@ TEST(FrameChannel, awaits_bytes_until_the_deadline_and_takes_none) {
 TEST(FrameChannel, reports_a_vanished_reader_instead_of_raising_sigpipe) {
   Pair pair = connect();
   pair.raw.reset();
-  EXPECT_EQ(failure_of([&] { pair.channel.send("x", soon()); }), ProtocolError::Kind::kClosed);
+  EXPECT_EQ(failure_of([&] { pair.channel.send("x", soon()); }),
+            FrameChannel::ProtocolError::Kind::kClosed);
 }
 
 TEST(FrameChannel, goes_on_after_signals) {

@@ -19,7 +19,7 @@ LoadRequest server_request() {
   request.buckets = {{1, model}, {8, model}};
   request.buckets[1].model.batch = 32;
   request.inputs_per_sample = 4;
-  request.load.scenario = loadgen::LoadScenario::kServer;
+  request.load.scenario = loadgen::RequestedLoad::Scenario::kServer;
   request.load.minimum_duration = Seconds(20.0);
   request.load.maximum_duration = Seconds(60.0);
   request.load.minimum_queries = 1000;
@@ -45,7 +45,7 @@ TEST(LoadConversion, carries_a_request) {
   EXPECT_EQ(read.buckets[0].model.seed, ~std::uint64_t{0});
   EXPECT_TRUE(read.buckets[1].model.modes.at(0).mode.fusion);
   EXPECT_EQ(read.inputs_per_sample, 4);
-  EXPECT_EQ(read.load.scenario, loadgen::LoadScenario::kServer);
+  EXPECT_EQ(read.load.scenario, loadgen::RequestedLoad::Scenario::kServer);
   EXPECT_EQ(read.load.minimum_duration, Seconds(20.0));
   EXPECT_EQ(read.load.fixed_duration, std::nullopt);
   EXPECT_EQ(read.load.maximum_duration, Seconds(60.0));
@@ -68,7 +68,7 @@ TEST(LoadConversion, carries_a_request) {
 TEST(LoadConversion, refuses_requests_that_no_worker_should_follow) {
   using Json = nlohmann::json;
   const auto refuses = [](const auto& change) {
-    EXPECT_THROW(static_cast<void>(spoilt(server_request(), change)), ProtocolError);
+    EXPECT_THROW(static_cast<void>(spoilt(server_request(), change)), FrameChannel::ProtocolError);
   };
   refuses([](Json& m) { m["buckets"].clear(); });
   refuses([](Json& m) { m["buckets"][0]["samples"] = 0; });
@@ -91,12 +91,12 @@ TEST(LoadConversion, refuses_requests_that_no_worker_should_follow) {
   for (std::size_t i = 0; i < 100; ++i) {
     many.buckets.push_back({100 + i, many.buckets[0].model});
   }
-  EXPECT_THROW(static_cast<void>(carried(many)), ProtocolError);
+  EXPECT_THROW(static_cast<void>(carried(many)), FrameChannel::ProtocolError);
 }
 
 TEST(LoadConversion, carries_progress_and_bounds_its_text) {
-  LoadProgress progress{"running", 12, Seconds(3.5)};
-  const LoadProgress read = carried(progress);
+  LoadRequest::Progress progress{"running", 12, Seconds(3.5)};
+  const LoadRequest::Progress read = carried(progress);
   EXPECT_EQ(read.phase, "running");
   EXPECT_EQ(read.batches, 12U);
   EXPECT_EQ(read.elapsed, Seconds(3.5));
@@ -114,7 +114,7 @@ TEST(LoadConversion, carries_an_execution_and_refuses_any_other_text) {
   EXPECT_EQ(to_json(carried(load)), to_json(load));
   for (const char* text : {"", "{}", "[[[[", "\xff\xfe"}) {
     EXPECT_THROW(static_cast<void>(carried(load, [&](auto& content) { content.set_value(text); })),
-                 ProtocolError)
+                 FrameChannel::ProtocolError)
         << text;
   }
 }

@@ -6,7 +6,7 @@
 #include <array>
 #include <string>
 
-#include "harness/worker/client/worker_death.hpp"
+#include "harness/worker/client/child_process.hpp"
 
 namespace plumb::worker {
 namespace {
@@ -32,7 +32,7 @@ void write_all(const FileDescriptor& pipe, std::string_view text) {
 
 TEST(LogTail, keeps_what_was_written) {
   Pipe pipe = make_pipe();
-  LogTail log(std::move(pipe.reading));
+  ChildProcess::Log log(std::move(pipe.reading));
   write_all(pipe.writing, "one\ntwo\n\n");
   pipe.writing.reset();
   log.drain();
@@ -42,7 +42,7 @@ TEST(LogTail, keeps_what_was_written) {
 
 TEST(LogTail, has_all_that_was_written_before_it_is_asked) {
   Pipe pipe = make_pipe();
-  LogTail log(std::move(pipe.reading));
+  ChildProcess::Log log(std::move(pipe.reading));
   std::string expected;
   for (int i = 0; i < 500; ++i) {
     const std::string line = std::to_string(i) + "\n";
@@ -54,7 +54,7 @@ TEST(LogTail, has_all_that_was_written_before_it_is_asked) {
 
 TEST(LogTail, keeps_only_the_last_bytes_of_a_flood) {
   Pipe pipe = make_pipe();
-  LogTail log(std::move(pipe.reading));
+  ChildProcess::Log log(std::move(pipe.reading));
   const std::string line(1023, 'x');
   for (int i = 0; i < 4096; ++i) {
     write_all(pipe.writing, line + "\n");
@@ -63,13 +63,13 @@ TEST(LogTail, keeps_only_the_last_bytes_of_a_flood) {
   pipe.writing.reset();
   log.drain();
   const std::string text = log.text();
-  EXPECT_EQ(text.size(), LogTail::kKept);
+  EXPECT_EQ(text.size(), ChildProcess::Log::kKept);
   EXPECT_TRUE(text.ends_with("x\nthe end"));
 }
 
 TEST(LogTail, makes_the_last_line_short_and_printable) {
   Pipe pipe = make_pipe();
-  LogTail log(std::move(pipe.reading));
+  ChildProcess::Log log(std::move(pipe.reading));
   write_all(pipe.writing, "first\n\x1b[31mred\xff" + std::string(500, 'y') + "\r\n");
   pipe.writing.reset();
   log.drain();
@@ -80,7 +80,7 @@ TEST(LogTail, makes_the_last_line_short_and_printable) {
 
 TEST(LogTail, has_no_last_line_when_nothing_was_written) {
   Pipe pipe = make_pipe();
-  LogTail log(std::move(pipe.reading));
+  ChildProcess::Log log(std::move(pipe.reading));
   write_all(pipe.writing, " \n\n");
   pipe.writing.reset();
   log.drain();
@@ -89,7 +89,7 @@ TEST(LogTail, has_no_last_line_when_nothing_was_written) {
 
 TEST(LogTail, ends_although_a_writer_is_still_there) {
   Pipe pipe = make_pipe();
-  { const LogTail log(std::move(pipe.reading)); }
+  { const ChildProcess::Log log(std::move(pipe.reading)); }
   SUCCEED();
 }
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/base/error.hpp"
-#include "harness/worker/protocol/worker_setup.hpp"
+#include "harness/worker/protocol/worker_service.hpp"
 
 namespace plumb::worker {
 namespace {

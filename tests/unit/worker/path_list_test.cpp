@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/worker/protocol/path_list.hpp"
-
 #include <gtest/gtest.h>
 
 #include "harness/base/error.hpp"
+#include "harness/worker/protocol/worker_service.hpp"
 
 namespace plumb::worker {
 namespace {

@@ -8,7 +8,7 @@ namespace plumb::worker {
 namespace {
 
 results::EngineChoices sample() {
-  results::EngineConfiguration one;
+  results::EngineChoices::Configuration one;
   one.engine = 41;
   one.knobs = {{"STAGES", -1}, {"TILE_SIZE", 5}};
   one.numerical_notes = {"TENSOR_CORE"};
@@ -16,9 +16,9 @@ results::EngineChoices sample() {
   one.workspace = Bytes{131};
   one.shared_memory = Bytes{4096};
   one.plan_digest = "ab";
-  results::EngineConfiguration refused;
+  results::EngineChoices::Configuration refused;
   refused.refusal = "not \xff supported";
-  results::EngineOffer offer;
+  results::EngineChoices::Offer offer;
   offer.layout = "NHWC";
   offer.engines = 80;
   offer.rankings = {{"A", {one, refused}, ""}, {"FALLBACK", {}, "none"}};
@@ -39,7 +39,8 @@ TEST(PreviewConversion, absent_sizes_stay_absent) {
 }
 
 TEST(PreviewConversion, requests_survive_the_wire) {
-  const PreviewRequest copy = carried(PreviewRequest{{"v1:conv"}, "{\"a\":1}"});
+  const WorkerService::PreviewRequest copy =
+      carried(WorkerService::PreviewRequest{{"v1:conv"}, "{\"a\":1}"});
   EXPECT_EQ(copy.key.text, "v1:conv");
   EXPECT_EQ(copy.device, "{\"a\":1}");
 }
@@ -47,7 +48,7 @@ TEST(PreviewConversion, requests_survive_the_wire) {
 TEST(PreviewConversion, hostile_messages_are_refused) {
   using Json = nlohmann::json;
   const auto refused = [](const auto& change) {
-    EXPECT_THROW(static_cast<void>(spoilt(sample(), change)), ProtocolError);
+    EXPECT_THROW(static_cast<void>(spoilt(sample(), change)), FrameChannel::ProtocolError);
   };
   refused([](Json& choices) {
     choices["offers"][0]["rankings"][0]["configurations"][0]["workspace_bytes"] = -1;
@@ -59,8 +60,9 @@ TEST(PreviewConversion, hostile_messages_are_refused) {
   });
   refused([](Json& choices) { choices.erase("key"); });
   refused([](Json& choices) { choices["outcome"] = "splendid"; });
-  EXPECT_THROW(static_cast<void>(carried(PreviewRequest{{"v1:conv"}, std::string(1 << 20, 'x')})),
-               ProtocolError);
+  EXPECT_THROW(static_cast<void>(
+                   carried(WorkerService::PreviewRequest{{"v1:conv"}, std::string(1 << 20, 'x')})),
+               FrameChannel::ProtocolError);
 }
 
 }  // namespace

@@ -9,14 +9,14 @@
 namespace plumb::worker {
 namespace {
 
-ProfileRequest sample_request() {
-  ProfileRequest request;
+Profile::Request sample_request() {
+  Profile::Request request;
   request.model.name = "squeezenet1.1";
   request.folder = "/profiles/1";
   request.rate = 500.0;
   request.budget = Seconds(3.0);
   request.within = Seconds(4.0);
-  request.clock = results::SamplingClock::kTimer;
+  request.clock = results::SampledProfile::Clock::kTimer;
   request.chains = true;
   request.layer = "v1:relu";
   return request;
@@ -25,7 +25,7 @@ ProfileRequest sample_request() {
 Profile sample_profile() {
   Profile profile;
   results::SampledProfile& samples = profile.samples;
-  samples.clock = results::SamplingClock::kCpuClock;
+  samples.clock = results::SampledProfile::Clock::kCpuClock;
   samples.refused = "cycles: No such file or directory";
   samples.asked_rate = 1000.0;
   samples.rate = 998.5;
@@ -44,16 +44,16 @@ Profile sample_profile() {
 }
 
 TEST(ProfileConversion, requests_survive_the_wire) {
-  const ProfileRequest copy = carried(sample_request());
+  const Profile::Request copy = carried(sample_request());
   EXPECT_EQ(copy.model.name, "squeezenet1.1");
   EXPECT_EQ(copy.folder, "/profiles/1");
   EXPECT_EQ(copy.rate, 500.0);
   EXPECT_EQ(copy.budget, Seconds(3.0));
   EXPECT_EQ(copy.within, Seconds(4.0));
-  EXPECT_EQ(copy.clock, results::SamplingClock::kTimer);
+  EXPECT_EQ(copy.clock, results::SampledProfile::Clock::kTimer);
   EXPECT_TRUE(copy.chains);
   EXPECT_EQ(copy.layer, "v1:relu");
-  ProfileRequest any = sample_request();
+  Profile::Request any = sample_request();
   any.clock.reset();
   any.within.reset();
   EXPECT_FALSE(carried(any).clock);
@@ -61,10 +61,10 @@ TEST(ProfileConversion, requests_survive_the_wire) {
 }
 
 TEST(ProfileConversion, a_request_is_of_one_mode_a_full_path_and_bounded_numbers) {
-  const auto refused = [](const std::function<void(ProfileRequest&)>& change) {
-    ProfileRequest request = sample_request();
+  const auto refused = [](const std::function<void(Profile::Request&)>& change) {
+    Profile::Request request = sample_request();
     change(request);
-    EXPECT_THROW(static_cast<void>(carried(request)), ProtocolError);
+    EXPECT_THROW(static_cast<void>(carried(request)), FrameChannel::ProtocolError);
   };
   refused([](auto& request) { request.model.modes.emplace_back(); });
   refused([](auto& request) { request.folder = "profiles"; });
@@ -77,7 +77,7 @@ TEST(ProfileConversion, a_request_is_of_one_mode_a_full_path_and_bounded_numbers
 TEST(ProfileConversion, profiles_survive_the_wire) {
   const Profile copy = carried(sample_profile());
   const results::SampledProfile& samples = copy.samples;
-  EXPECT_EQ(samples.clock, results::SamplingClock::kCpuClock);
+  EXPECT_EQ(samples.clock, results::SampledProfile::Clock::kCpuClock);
   EXPECT_EQ(samples.refused, "cycles: No such file or directory");
   EXPECT_EQ(samples.asked_rate, 1000.0);
   EXPECT_EQ(samples.rate, 998.5);
@@ -112,7 +112,7 @@ TEST(ProfileConversion, a_profile_whose_parts_do_not_fit_is_refused) {
   const auto refused = [](const std::function<void(Profile&)>& change) {
     Profile profile = sample_profile();
     change(profile);
-    EXPECT_THROW(static_cast<void>(carried(profile)), ProtocolError);
+    EXPECT_THROW(static_cast<void>(carried(profile)), FrameChannel::ProtocolError);
   };
   refused([](auto& profile) { profile.samples.samples[0].step = 2; });
   refused([](auto& profile) { profile.samples.samples[0].block = 1; });
@@ -126,7 +126,7 @@ TEST(ProfileConversion, a_profile_whose_parts_do_not_fit_is_refused) {
   refused([](auto& profile) { profile.code_files = {"../code.dump"}; });
   EXPECT_THROW(static_cast<void>(
                    spoilt(sample_profile(), [](auto& profile) { profile["clock"] = "sundial"; })),
-               ProtocolError);
+               FrameChannel::ProtocolError);
 }
 
 TEST(ProfileConversion, a_profile_whose_lists_do_not_fit_is_refused) {
@@ -135,17 +135,17 @@ TEST(ProfileConversion, a_profile_whose_lists_do_not_fit_is_refused) {
     EXPECT_THROW(static_cast<void>(carried(
                      sample_profile(),
                      [&](auto& content) { content.mutable_attachments(list)->push_back('\x01'); })),
-                 ProtocolError)
+                 FrameChannel::ProtocolError)
         << list;
     EXPECT_THROW(static_cast<void>(carried(
                      sample_profile(),
                      [&](auto& content) { content.mutable_attachments(list)->pop_back(); })),
-                 ProtocolError)
+                 FrameChannel::ProtocolError)
         << list;
   }
   EXPECT_THROW(static_cast<void>(carried(sample_profile(),
                                          [](auto& content) { content.add_attachments("more"); })),
-               ProtocolError);
+               FrameChannel::ProtocolError);
 }
 
 }  // namespace

@@ -7,8 +7,9 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/results/sample_codec.hpp"
+#include "harness/results/measurement.hpp"
 #include "harness/worker/protocol/frame_channel.hpp"
+#include "harness/worker/protocol/worker_service.hpp"
 #include "tests/unit/worker/carried_value.hpp"
 
 namespace plumb::worker {
@@ -129,12 +130,12 @@ TEST(ProtocolConversion, carries_every_enumerator) {
                                  Error::Kind::kRefused,
                                  Error::Kind::kTryAgain,
                                  Error::Kind::kInternal}) {
-    EXPECT_EQ(carried(ReportedError{kind, "text"}).kind, kind);
+    EXPECT_EQ(carried(WorkerService::ReportedError{kind, "text"}).kind, kind);
   }
 }
 
 TEST(ProtocolConversion, carries_every_field_of_a_request) {
-  MeasureRequest request;
+  WorkerService::MeasureRequest request;
   request.key = {"v1:gemm"};
   request.caches = {results::CacheMode::kAll, results::CacheMode::kNone};
   request.variants = {"a=1", "b=2"};
@@ -154,7 +155,7 @@ TEST(ProtocolConversion, carries_every_field_of_a_request) {
   request.verify_fully_below_macs = 12;
   request.disturbed_attempts = 13;
 
-  const MeasureRequest back = carried(request);
+  const WorkerService::MeasureRequest back = carried(request);
   EXPECT_EQ(back.key, request.key);
   EXPECT_EQ(back.caches, request.caches);
   EXPECT_EQ(back.variants, request.variants);
@@ -223,7 +224,7 @@ TEST(ProtocolConversion, carries_environments_variants_and_errors) {
   variants[0].library_choice = true;
   variants[1].text = "b";
   variants[1].reference_implementation = true;
-  const std::vector<Variant> variants_back = carried(VariantList{variants}).variants;
+  const std::vector<Variant> variants_back = carried(WorkerService::VariantList{variants}).variants;
   ASSERT_EQ(variants_back.size(), 2U);
   EXPECT_EQ(variants_back[0].text, "a");
   EXPECT_TRUE(variants_back[0].library_choice);
@@ -232,10 +233,10 @@ TEST(ProtocolConversion, carries_environments_variants_and_errors) {
   EXPECT_FALSE(variants_back[1].library_choice);
   EXPECT_TRUE(variants_back[1].reference_implementation);
 
-  EXPECT_EQ(carried(ReportedError{Error::Kind::kUser, "no"}).text, "no");
-  EXPECT_THROW(
-      static_cast<void>(spoilt(ReportedError{}, [](auto& error) { error["exit_status"] = 5; })),
-      ProtocolError);
+  EXPECT_EQ(carried(WorkerService::ReportedError{Error::Kind::kUser, "no"}).text, "no");
+  EXPECT_THROW(static_cast<void>(spoilt(WorkerService::ReportedError{},
+                                        [](auto& error) { error["exit_status"] = 5; })),
+               FrameChannel::ProtocolError);
 }
 
 /// Names the field that a spoilt measurement is refused for; empty if it is taken.
@@ -243,8 +244,8 @@ template <typename Spoil>
 std::string refusal(const Spoil& spoil) {
   try {
     (void)spoilt(full_row(), spoil);
-  } catch (const ProtocolError& error) {
-    EXPECT_EQ(error.kind(), ProtocolError::Kind::kBroken);
+  } catch (const FrameChannel::ProtocolError& error) {
+    EXPECT_EQ(error.kind(), FrameChannel::ProtocolError::Kind::kBroken);
     return error.what();
   }
   return {};
@@ -293,7 +294,7 @@ TEST(ProtocolConversion, refuses_samples_and_turns_that_are_no_times) {
   const auto refused = [](const auto& change) {
     try {
       static_cast<void>(carried(full_row(), change));
-    } catch (const ProtocolError& error) {
+    } catch (const FrameChannel::ProtocolError& error) {
       return std::string(error.what());
     }
     return std::string("nothing was thrown");
@@ -303,7 +304,7 @@ TEST(ProtocolConversion, refuses_samples_and_turns_that_are_no_times) {
     for (const double wrong : {-1e-9, 2e8, std::nan("")}) {
       results::Measurement row = full_row();
       (list == 0 ? row.samples : row.turns)[1] = Seconds(wrong);
-      EXPECT_THROW(static_cast<void>(carried(row)), ProtocolError) << wrong;
+      EXPECT_THROW(static_cast<void>(carried(row)), FrameChannel::ProtocolError) << wrong;
     }
     EXPECT_THAT(refused([&](auto& content) { content.mutable_attachments(list)->pop_back(); }),
                 HasSubstr(names[static_cast<std::size_t>(list)]));

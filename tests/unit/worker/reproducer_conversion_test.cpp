@@ -12,8 +12,8 @@ TEST(ReproducerConversion, requests_survive_the_wire) {
   row.key = {"v1:conv"};
   row.variant = "impl=a";
   row.output_hash = "0123";
-  const ReproducerRequest request{{"v1:conv"}, {row, row}, 7};
-  const ReproducerRequest copy = carried(request);
+  const Reproducer::Request request{{"v1:conv"}, {row, row}, 7};
+  const Reproducer::Request copy = carried(request);
   EXPECT_EQ(copy.key, request.key);
   EXPECT_EQ(copy.seed, 7U);
   ASSERT_EQ(copy.rows.size(), 2U);
@@ -41,7 +41,7 @@ TEST(ReproducerConversion, a_file_stays_in_its_folder) {
     EXPECT_FALSE(is_plain_file_name(name)) << name;
     Reproducer hostile;
     hostile.files = {{name, "x"}};
-    EXPECT_THROW(static_cast<void>(carried(hostile)), ProtocolError) << name;
+    EXPECT_THROW(static_cast<void>(carried(hostile)), FrameChannel::ProtocolError) << name;
   }
   EXPECT_FALSE(is_plain_file_name(std::string(65, 'a')));
 }
@@ -49,10 +49,10 @@ TEST(ReproducerConversion, a_file_stays_in_its_folder) {
 TEST(ReproducerConversion, sizes_are_bounded) {
   Reproducer many;
   many.files.resize(kMaximumReproducerFiles + 1, {"a", "b"});
-  EXPECT_THROW(static_cast<void>(carried(many)), ProtocolError);
+  EXPECT_THROW(static_cast<void>(carried(many)), FrameChannel::ProtocolError);
   Reproducer large;
   large.files = {{"a", std::string(kMaximumReproducerBytes + 1, 'x')}};
-  EXPECT_THROW(static_cast<void>(carried(large)), ProtocolError);
+  EXPECT_THROW(static_cast<void>(carried(large)), FrameChannel::ProtocolError);
 }
 
 }  // namespace

@@ -8,14 +8,13 @@
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
 #include "harness/worker/client/worker_process.hpp"
-#include "harness/worker/client/worker_start.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace plumb::worker {
 namespace {
 
-WorkerOptions with_variables() {
-  WorkerOptions options;
+WorkerProcess::Options with_variables() {
+  WorkerProcess::Options options;
   options.stack.backend = "fake";
   options.stack.variables = {
       {"ONEDNN_MAX_CPU_ISA", "AVX2"}, {"CUDA_CACHE_PATH", "/somewhere"}, {"A", "1"}};
@@ -35,7 +34,7 @@ TEST(StartedFacts, tell_the_workers_file_and_what_is_set_for_it) {
 
 TEST(StartedFacts, take_a_file_by_its_content) {
   const TemporaryFolder folder;
-  WorkerOptions options = with_variables();
+  WorkerProcess::Options options = with_variables();
   for (const char* const name : {"a", "b"}) {
     const std::filesystem::path path = folder.path() / name;
     std::ofstream(path) << "the same";
@@ -59,13 +58,13 @@ TEST(StackIdentity, has_the_variables_that_the_stack_sets) {
 }
 
 TEST(StartedFacts, need_a_worker) {
-  WorkerOptions options;
+  WorkerProcess::Options options;
   options.stack.backend = "nonesuch";
   EXPECT_THROW((void)started_facts(options, nullptr), Error);
 }
 
 TEST(StartedFacts, are_part_of_what_a_worker_describes) {
-  WorkerOptions options;
+  WorkerProcess::Options options;
   options.stack.backend = "fake";
   options.stack.variables = {{"A", "1"}};
   const results::Environment environment = WorkerProcess(options).describe();

@@ -7,8 +7,8 @@
 namespace plumb::worker {
 namespace {
 
-TraceRequest sample_request() {
-  TraceRequest request;
+Trace::Request sample_request() {
+  Trace::Request request;
   request.model.name = "squeezenet1.1";
   request.model.modes.front().mode.fusion = true;
   request.folder = "/traces/1";
@@ -17,7 +17,7 @@ TraceRequest sample_request() {
 }
 
 TEST(TraceConversion, requests_survive_the_wire) {
-  const TraceRequest copy = carried(sample_request());
+  const Trace::Request copy = carried(sample_request());
   EXPECT_EQ(copy.model.name, "squeezenet1.1");
   ASSERT_EQ(copy.model.modes.size(), 1U);
   EXPECT_TRUE(copy.model.modes[0].mode.fusion);
@@ -26,16 +26,16 @@ TEST(TraceConversion, requests_survive_the_wire) {
 }
 
 TEST(TraceConversion, a_request_is_of_one_mode_a_full_path_and_a_bounded_number) {
-  TraceRequest two = sample_request();
+  Trace::Request two = sample_request();
   two.model.modes.emplace_back();
-  EXPECT_THROW(static_cast<void>(carried(two)), ProtocolError);
-  TraceRequest relative = sample_request();
+  EXPECT_THROW(static_cast<void>(carried(two)), FrameChannel::ProtocolError);
+  Trace::Request relative = sample_request();
   relative.folder = "traces";
-  EXPECT_THROW(static_cast<void>(carried(relative)), ProtocolError);
+  EXPECT_THROW(static_cast<void>(carried(relative)), FrameChannel::ProtocolError);
   for (const std::uint64_t number : {std::uint64_t{0}, kMaxTracedExecutions + 1}) {
-    TraceRequest unbounded = sample_request();
+    Trace::Request unbounded = sample_request();
     unbounded.executions = number;
-    EXPECT_THROW(static_cast<void>(carried(unbounded)), ProtocolError) << number;
+    EXPECT_THROW(static_cast<void>(carried(unbounded)), FrameChannel::ProtocolError) << number;
   }
 }
 
@@ -50,15 +50,17 @@ TEST(TraceConversion, traces_survive_the_wire) {
 
 TEST(TraceConversion, a_file_stays_in_its_folder_and_sizes_are_bounded) {
   for (const char* name : {"", "../a", "/etc/x", "a/b"}) {
-    EXPECT_THROW(static_cast<void>(carried(Trace{{{"onednn", name}}, {}})), ProtocolError) << name;
+    EXPECT_THROW(static_cast<void>(carried(Trace{{{"onednn", name}}, {}})),
+                 FrameChannel::ProtocolError)
+        << name;
   }
   EXPECT_THROW(
       static_cast<void>(carried(Trace{{{std::string(kMaxTraceFormatBytes + 1, 'x'), "a"}}, {}})),
-      ProtocolError);
+      FrameChannel::ProtocolError);
   Trace many;
   many.files.resize(kMaxTraceFiles + 1, {"onednn", "a"});
-  EXPECT_THROW(static_cast<void>(carried(many)), ProtocolError);
-  EXPECT_THROW(static_cast<void>(carried(Trace{{}, Seconds(-1.0)})), ProtocolError);
+  EXPECT_THROW(static_cast<void>(carried(many)), FrameChannel::ProtocolError);
+  EXPECT_THROW(static_cast<void>(carried(Trace{{}, Seconds(-1.0)})), FrameChannel::ProtocolError);
 }
 
 }  // namespace

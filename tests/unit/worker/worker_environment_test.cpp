@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/worker/client/worker_start.hpp"
+#include "harness/worker/client/worker_process.hpp"
 
 namespace plumb::worker {
 namespace {

@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "harness/base/error.hpp"
-#include "harness/worker/client/worker_start.hpp"
+#include "harness/worker/client/worker_process.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace plumb::worker {

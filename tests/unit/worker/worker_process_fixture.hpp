@@ -20,8 +20,8 @@ namespace plumb::worker {
 inline const model::LayerKey kKey{"v1:any"};
 
 /// Returns options for a worker that misbehaves in a way.
-inline WorkerOptions misbehaving(const std::string& how) {
-  WorkerOptions options;
+inline WorkerProcess::Options misbehaving(const std::string& how) {
+  WorkerProcess::Options options;
   options.stack.name = "test";
   options.stack.backend = "misbehaving";
   options.stack.variables = {{"PLUMB_MISBEHAVE", how}};

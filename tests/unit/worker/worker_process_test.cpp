@@ -36,7 +36,7 @@ results::Outcome outcome_of(const std::string& how,
                             Seconds timeout = Seconds(60),
                             std::vector<results::Measurement>* rows = nullptr) {
   WorkerProcess worker(misbehaving(how));
-  MeasureRequest request;
+  WorkerService::MeasureRequest request;
   request.key = kKey;
   try {
     worker.measure(request, timeout, [&](results::Measurement row) {
@@ -116,7 +116,7 @@ TEST_F(WorkerProcessTest, keeps_the_rows_that_came_before_a_crash) {
 
 TEST_F(WorkerProcessTest, survives_a_flood_of_output) {
   WorkerProcess worker(misbehaving("flood"));
-  MeasureRequest request;
+  WorkerService::MeasureRequest request;
   request.key = kKey;
   int rows = 0;
   worker.measure(request, Seconds(30), [&](const results::Measurement&) { ++rows; });
@@ -142,7 +142,7 @@ TEST_F(WorkerProcessTest, ends_a_worker_that_ignores_polite_requests) {
   {
     WorkerProcess worker(misbehaving("stubborn"));
     pid = worker.pid();
-    MeasureRequest request;
+    WorkerService::MeasureRequest request;
     request.key = kKey;
     EXPECT_THROW(worker.measure(request, Seconds(0.1), [](const results::Measurement&) {}),
                  WorkerDied);
@@ -152,7 +152,7 @@ TEST_F(WorkerProcessTest, ends_a_worker_that_ignores_polite_requests) {
 
 TEST_F(WorkerProcessTest, kills_the_worker_when_a_row_cannot_be_taken) {
   WorkerProcess worker(misbehaving("flood"));
-  MeasureRequest request;
+  WorkerService::MeasureRequest request;
   request.key = kKey;
   EXPECT_THROW(
       worker.measure(request,
@@ -186,7 +186,7 @@ TEST_F(WorkerProcessTest, dies_with_a_harness_that_is_killed) {
 }
 
 TEST_F(WorkerProcessTest, hands_over_the_stack_and_no_other_descriptor) {
-  WorkerOptions options = misbehaving("surroundings");
+  WorkerProcess::Options options = misbehaving("surroundings");
   options.stack.variables["ONEDNN_MAX_CPU_ISA"] = "AVX2";
   options.stack.folders = {"/folder/of/stack"};
   options.stack.libraries = {"/folder/of/stack/lib.so"};
@@ -210,7 +210,7 @@ TEST_F(WorkerProcessTest, hands_over_the_stack_and_no_other_descriptor) {
   EXPECT_TRUE(seen.facts.at("LD_LIBRARY_PATH").starts_with("/folder/of/stack"));
 }
 
-std::string start_error(WorkerOptions options) {
+std::string start_error(WorkerProcess::Options options) {
   try {
     const WorkerProcess worker(options);
   } catch (const Error& error) {
@@ -225,14 +225,14 @@ TEST_F(WorkerProcessTest, says_why_a_worker_does_not_start) {
   EXPECT_THAT(start_error(misbehaving("exit_at_start")),
               AllOf(HasSubstr("'misbehaving' does not start: exited with status 127"),
                     HasSubstr("libmissing.so: cannot open shared object file")));
-  WorkerOptions silent = misbehaving("silent");
+  WorkerProcess::Options silent = misbehaving("silent");
   silent.start_timeout = Seconds(0.2);
   EXPECT_THAT(start_error(silent), HasSubstr("does not start: no answer for 0.2 s"));
 }
 
 TEST_F(WorkerProcessTest, starts_a_worker_again_that_was_killed_meanwhile) {
   const TemporaryFolder folder;
-  WorkerOptions options = misbehaving("killed_at_first_start");
+  WorkerProcess::Options options = misbehaving("killed_at_first_start");
   options.stack.variables["PLUMB_MISBEHAVED"] = folder.path() / "once";
   WorkerProcess worker(options);
   EXPECT_FALSE(worker.describe().identity.empty());
@@ -249,13 +249,13 @@ TEST_F(WorkerProcessTest, refuses_a_worker_of_another_version_or_backend) {
 }
 
 TEST_F(WorkerProcessTest, says_what_to_build_when_there_is_no_worker) {
-  WorkerOptions options;
+  WorkerProcess::Options options;
   options.stack.backend = "nowhere";
   EXPECT_THAT(start_error(options), HasSubstr("there is no plumb-worker-nowhere in"));
 }
 
 TEST_F(WorkerProcessTest, says_what_the_system_refuses_to_execute) {
-  WorkerOptions options = misbehaving("hang");
+  WorkerProcess::Options options = misbehaving("hang");
   options.stack.loader = "/no/such/loader";
   EXPECT_THAT(start_error(options),
               HasSubstr("cannot execute '/no/such/loader': No such file or directory"));
@@ -267,7 +267,7 @@ TEST_F(WorkerProcessTest, starts_a_worker_through_another_program_loader) {
   if (!std::filesystem::exists(loader)) {
     GTEST_SKIP() << "no such loader on this architecture";
   }
-  WorkerOptions options = misbehaving("surroundings");
+  WorkerProcess::Options options = misbehaving("surroundings");
   options.stack.loader = loader;
   WorkerProcess worker(options);
   EXPECT_EQ(worker.describe().facts.at("PLUMB_MISBEHAVE"), "surroundings");

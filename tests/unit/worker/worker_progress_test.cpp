@@ -19,9 +19,10 @@ class WorkerProgress : public WorkerProcessTest {};
 constexpr Seconds kSilence{2.0};
 
 /// Asks a worker that misbehaves in this way to load a model.
-results::Outcome outcome_of_load(const std::string& how,
-                                 Seconds timeout,
-                                 const std::function<bool(const LoadProgress&)>& keep_running) {
+results::Outcome outcome_of_load(
+    const std::string& how,
+    Seconds timeout,
+    const std::function<bool(const LoadRequest::Progress&)>& keep_running) {
   WorkerProcess worker(misbehaving(how));
   LoadRequest request;
   request.buckets.resize(1);
@@ -37,23 +38,24 @@ results::Outcome outcome_of_load(const std::string& how,
 
 TEST_F(WorkerProgress, takes_no_heartbeat_for_progress) {
   int beats = 0;
-  const results::Outcome outcome = outcome_of_load("beat_idly", kSilence, [&](const LoadProgress&) {
-    ++beats;
-    return true;
-  });
+  const results::Outcome outcome =
+      outcome_of_load("beat_idly", kSilence, [&](const LoadRequest::Progress&) {
+        ++beats;
+        return true;
+      });
   EXPECT_EQ(outcome.kind, results::Outcome::Kind::kTimedOut);
   EXPECT_GT(beats, 1);
 }
 
 TEST_F(WorkerProgress, ends_a_load_when_it_is_told_to) {
   const results::Outcome outcome =
-      outcome_of_load("beat_idly", Seconds(60), [](const LoadProgress&) { return false; });
+      outcome_of_load("beat_idly", Seconds(60), [](const LoadRequest::Progress&) { return false; });
   EXPECT_EQ(outcome.kind, results::Outcome::Kind::kSkipped);
 }
 
 /// Asks a worker that stalls half-way to execute a model.
-results::Outcome outcome_of_stall(Seconds timeout,
-                                  const std::function<bool(const ExecuteProgress&)>& keep_running) {
+results::Outcome outcome_of_stall(
+    Seconds timeout, const std::function<bool(const ExecuteRequest::Progress&)>& keep_running) {
   WorkerProcess worker(misbehaving("stall_at_half"));
   try {
     worker.execute(
@@ -67,17 +69,18 @@ results::Outcome outcome_of_stall(Seconds timeout,
 
 TEST_F(WorkerProgress, waits_for_a_model_as_long_as_it_goes_on) {
   std::set<double> shares;
-  const results::Outcome outcome = outcome_of_stall(kSilence, [&](const ExecuteProgress& progress) {
-    shares.insert(progress.share);
-    return true;
-  });
+  const results::Outcome outcome =
+      outcome_of_stall(kSilence, [&](const ExecuteRequest::Progress& progress) {
+        shares.insert(progress.share);
+        return true;
+      });
   EXPECT_EQ(outcome.kind, results::Outcome::Kind::kTimedOut);
   EXPECT_EQ(shares, (std::set<double>{0.0, 0.125, 0.25, 0.375, 0.5}));
 }
 
 TEST_F(WorkerProgress, ends_an_execution_when_it_is_told_to) {
   const results::Outcome outcome = outcome_of_stall(
-      Seconds(60), [](const ExecuteProgress& progress) { return progress.share < 0.25; });
+      Seconds(60), [](const ExecuteRequest::Progress& progress) { return progress.share < 0.25; });
   EXPECT_EQ(outcome.kind, results::Outcome::Kind::kSkipped);
 }
 
@@ -92,13 +95,13 @@ TEST_F(WorkerProgress, stops_a_worker_that_says_nothing) {
         LoadRequest request;
         request.buckets.resize(1);
         static_cast<void>(
-            worker.load(request, Seconds(60), [](const LoadProgress&) { return false; }));
+            worker.load(request, Seconds(60), [](const LoadRequest::Progress&) { return false; }));
       } else {
         worker.execute(
             {},
             Seconds(60),
             [](const results::Execution&) { ADD_FAILURE(); },
-            [](const ExecuteProgress&) { return false; });
+            [](const ExecuteRequest::Progress&) { return false; });
       }
     } catch (const WorkerDied& death) {
       outcome = death.outcome();
@@ -112,7 +115,7 @@ TEST_F(WorkerProgress, stops_a_worker_that_says_nothing) {
 /// Asks a worker that misbehaves in this way to measure a layer.
 results::Outcome outcome_of_measurement(const std::string& how, int& rows) {
   WorkerProcess worker(misbehaving(how));
-  MeasureRequest request;
+  WorkerService::MeasureRequest request;
   request.key = {"v1:any"};
   try {
     worker.measure(request, kSilence, [&](const results::Measurement&) { ++rows; });
@@ -144,7 +147,7 @@ TEST_F(WorkerProgress, ends_a_worker_that_puts_off_its_answer_or_announces_no_ti
 }
 
 TEST_F(WorkerProgress, survives_a_load_that_is_none) {
-  const auto keep_running = [](const LoadProgress&) { return true; };
+  const auto keep_running = [](const LoadRequest::Progress&) { return true; };
   for (const char* how : {"answer_nonsense", "segfault"}) {
     EXPECT_EQ(outcome_of_load(how, Seconds(60), keep_running).kind,
               results::Outcome::Kind::kCrashed)

@@ -16,10 +16,10 @@ namespace {
 class WorkerTurns : public WorkerProcessTest {};
 
 /// A fake worker whose models take the time that its script says.
-WorkerOptions scripted(const TemporaryFolder& folder) {
+WorkerProcess::Options scripted(const TemporaryFolder& folder) {
   const std::filesystem::path script = folder.path() / "script.toml";
   std::ofstream(script) << "[[rule]]\nmatch = \"model:*\"\nseconds = 0.25\n";
-  WorkerOptions options;
+  WorkerProcess::Options options;
   options.stack.name = "test";
   options.stack.backend = "fake";
   options.stack.variables = {{"PLUMB_FAKE_SCRIPT", script.string()}};
@@ -42,7 +42,7 @@ TEST_F(WorkerTurns, executes_in_turns_no_further_than_it_is_told) {
       two_modes_in_turns(),
       Seconds(60),
       [&](const results::Execution& each) { modes.push_back(each.mode); },
-      [](const ExecuteProgress&) { return true; });
+      [](const ExecuteRequest::Progress&) { return true; });
   EXPECT_TRUE(worker.take_turn());
   EXPECT_THAT(modes, testing::IsEmpty()) << "the first turn prepares the model";
   EXPECT_TRUE(worker.take_turn());
@@ -55,7 +55,7 @@ TEST_F(WorkerTurns, executes_in_turns_no_further_than_it_is_told) {
 TEST_F(WorkerTurns, measures_a_layer_in_turns_no_further_than_it_is_told) {
   const TemporaryFolder folder;
   WorkerProcess worker(scripted(folder));
-  MeasureRequest request;
+  WorkerService::MeasureRequest request;
   request.key = kKey;
   request.variants = {"algorithm=direct"};
   request.in_turns = true;
@@ -75,7 +75,7 @@ TEST_F(WorkerTurns, takes_all_turns_of_an_execution_that_has_no_other_side) {
       two_modes_in_turns(),
       Seconds(60),
       [&](const results::Execution&) { ++modes; },
-      [](const ExecuteProgress&) { return true; });
+      [](const ExecuteRequest::Progress&) { return true; });
   EXPECT_EQ(modes, 2U);
 }
 
@@ -83,7 +83,7 @@ TEST_F(WorkerTurns, takes_all_turns_of_an_execution_that_has_no_other_side) {
 TEST_F(WorkerTurns, ends_a_worker_that_awaits_a_turn_which_never_comes) {
   const TemporaryFolder folder;
   const auto nothing = [](const results::Execution&) {};
-  const auto keep_running = [](const ExecuteProgress&) { return true; };
+  const auto keep_running = [](const ExecuteRequest::Progress&) { return true; };
   pid_t pid = 0;
   {
     WorkerProcess worker(scripted(folder));

@@ -63,7 +63,7 @@ TEST(Axes, change_the_arithmetic_as_the_architecture_says) {
 /// Checks at both ends of every axis that what a builder writes is read completely.
 TEST(Axes, give_whole_models_at_every_extent) {
   for (const Entry& entry : entries()) {
-    for (const ModelAxis& axis : entry.axes) {
+    for (const Entry::Sizes::Axis& axis : entry.axes) {
       SCOPED_TRACE(testing::Message() << entry.name << ", " << axis.name);
       EXPECT_GE(axis.least, 1);
       for (const std::int64_t extent : {axis.least, axis.standard + axis.step, axis.most}) {

@@ -9,7 +9,7 @@
 namespace plumb::zoo {
 namespace {
 
-using Kind = model::WeightRole::Kind;
+using Kind = model::WeightStream::Role::Kind;
 
 TEST(WeightRole, counts_the_fan_in_of_filters_and_matrices) {
   GraphBuilder net("t", 9);

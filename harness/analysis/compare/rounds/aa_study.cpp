@@ -11,10 +11,10 @@
 #include <numeric>
 #include <random>
 
-#include "harness/analysis/compare/minimum_effect.hpp"
+#include "harness/analysis/compare/metric_comparison.hpp"
 #include "harness/analysis/compare/rounds/paired_comparison.hpp"
 #include "harness/base/error.hpp"
-#include "harness/stats/means.hpp"
+#include "harness/stats/statistical_tests.hpp"
 
 namespace plumb::analysis {
 namespace {
@@ -25,7 +25,7 @@ constexpr std::array kAlphas{0.05, 0.01};
 constexpr double kPowerAlpha = 0.01;
 constexpr std::array kChanges{0.01, 0.02, 0.05};
 
-using Process = ReplicatedMetric::Process;
+using Process = NoiseReport::Study::Metric::Process;
 
 double compute_mean(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -70,8 +70,8 @@ struct PooledVariance {
   [[nodiscard]] double variance() const { return freedom > 0.0 ? squares / freedom : 0.0; }
 };
 
-AaStudy::MetricNoise compute_noise(const ReplicatedMetric& metric) {
-  AaStudy::MetricNoise noise;
+NoiseReport::Study::MetricNoise compute_noise(const NoiseReport::Study::Metric& metric) {
+  NoiseReport::Study::MetricNoise noise;
   noise.series = metric.series;
   noise.kind = metric.kind;
   noise.pairs = metric.pairs.size();
@@ -137,9 +137,10 @@ struct Draw {
 /// does.
 class Resampling {
  public:
-  Resampling(std::span<const ReplicatedMetric> metrics, const ResamplingPlan& plan)
+  Resampling(std::span<const NoiseReport::Study::Metric> metrics,
+             const NoiseReport::Study::Plan& plan)
       : plan_(plan), random_(plan.seed) {
-    for (const ReplicatedMetric& metric : metrics) {
+    for (const NoiseReport::Study::Metric& metric : metrics) {
       PairedSamples& samples = medians_.emplace_back();
       samples.name = metric.series;
       for (const auto& [first, second] : metric.pairs) {
@@ -150,14 +151,14 @@ class Resampling {
     }
   }
 
-  void run(AaStudy& result) {
+  void run(NoiseReport::Study& result) {
     result.comparisons = plan_.comparisons;
     result.pairs = std::min(plan_.pairs, pairs_);
     std::array<double, kAlphas.size()> alarms{};
     std::vector<std::array<double, kChanges.size()>> found(medians_.size());
     std::size_t family = 0;
     for (std::size_t i = 0; i < plan_.comparisons; ++i) {
-      const PairedQuestion question = drawn(result.pairs);
+      const PairedComparison::Question question = drawn(result.pairs);
       const ComparisonVerdict verdict = compare_pairs(question, {}).verdict;
       family += verdict == ComparisonVerdict::kRegressed || verdict == ComparisonVerdict::kImproved;
       for (std::size_t m = 0; m < question.layers.size(); ++m) {
@@ -176,7 +177,7 @@ class Resampling {
            .high = boost::math::quantile(complement(band, kBandTail)) / comparisons});
     }
     for (std::size_t c = 0; c < kChanges.size(); ++c) {
-      AaStudy::PowerPoint point{.change = kChanges.at(c), .found = 0.0, .least = 1.0};
+      NoiseReport::Study::PowerPoint point{.change = kChanges.at(c), .found = 0.0, .least = 1.0};
       for (const auto& metric : found) {
         point.found += metric.at(c) / tests;
         point.least = std::min(point.least, metric.at(c) / comparisons);
@@ -186,7 +187,7 @@ class Resampling {
   }
 
  private:
-  PairedQuestion drawn(std::size_t pairs) {
+  PairedComparison::Question drawn(std::size_t pairs) {
     std::vector<Draw> draws(pairs_);
     for (std::size_t i = 0; i < draws.size(); ++i) {
       draws[i] = {i, (random_() & 1U) != 0};
@@ -195,7 +196,7 @@ class Resampling {
       // The bias of the remainder is one part in 2^50.
       std::swap(draws[i], draws[i + random_() % (draws.size() - i)]);
     }
-    PairedQuestion question;
+    PairedComparison::Question question;
     question.id = "self";
     for (const PairedSamples& all : medians_) {
       PairedSamples& samples = question.layers.emplace_back();
@@ -213,7 +214,7 @@ class Resampling {
   static void count(const PairedSamples& samples,
                     std::array<double, kAlphas.size()>& alarms,
                     std::array<double, kChanges.size()>& found) {
-    const PairedMetric tested = paired_metric(samples, samples.name, MetricKind::kLayer);
+    const PairedSamples::Metric tested = paired_metric(samples, samples.name, MetricKind::kLayer);
     if (!tested.log_ratio) {
       return;
     }
@@ -233,7 +234,7 @@ class Resampling {
     }
   }
 
-  const ResamplingPlan& plan_;
+  const NoiseReport::Study::Plan& plan_;
   std::mt19937_64 random_;
   std::vector<PairedSamples> medians_;
   std::size_t pairs_ = std::numeric_limits<std::size_t>::max();
@@ -241,10 +242,11 @@ class Resampling {
 
 }  // namespace
 
-AaStudy calibrate_noise(std::span<const ReplicatedMetric> metrics, const ResamplingPlan& plan) {
-  std::vector<ReplicatedMetric> usable;
-  for (const ReplicatedMetric& metric : metrics) {
-    ReplicatedMetric whole = metric;
+NoiseReport::Study calibrate_noise(std::span<const NoiseReport::Study::Metric> metrics,
+                                   const NoiseReport::Study::Plan& plan) {
+  std::vector<NoiseReport::Study::Metric> usable;
+  for (const NoiseReport::Study::Metric& metric : metrics) {
+    NoiseReport::Study::Metric whole = metric;
     std::erase_if(whole.pairs, [](const auto& pair) {
       return !is_usable(pair.first) || !is_usable(pair.second);
     });
@@ -257,8 +259,8 @@ AaStudy calibrate_noise(std::span<const ReplicatedMetric> metrics, const Resampl
         Error::Kind::kTryAgain,
         fmt::format("no metric has {} complete pairs: measure more pairs", kMinCalibrationPairs));
   }
-  AaStudy result;
-  for (const ReplicatedMetric& metric : usable) {
+  NoiseReport::Study result;
+  for (const NoiseReport::Study::Metric& metric : usable) {
     result.metrics.push_back(compute_noise(metric));
   }
   Resampling(usable, plan).run(result);

@@ -12,7 +12,7 @@
 #include "harness/analysis/compare/comparison_result.hpp"
 #include "harness/analysis/compare/process_deviation.hpp"
 #include "harness/results/series/series_name.hpp"
-#include "harness/stats/means.hpp"
+#include "harness/stats/statistical_tests.hpp"
 
 namespace plumb::analysis {
 namespace {
@@ -40,11 +40,11 @@ class BootMeans {
 };
 
 /// Returns ln(time ÷ control · scale) of each boot that timed a series.
-std::vector<double> scaled_logs(std::span<const BootRun> runs,
+std::vector<double> scaled_logs(std::span<const BootComparison::Run> runs,
                                 const std::string& series,
                                 double scale) {
   BootMeans means;
-  for (const BootRun& run : runs) {
+  for (const BootComparison::Run& run : runs) {
     if (const auto time = run.times.find(series); time != run.times.end()) {
       means.add(run.boot, std::log(time->second / run.control * scale));
     }
@@ -52,24 +52,24 @@ std::vector<double> scaled_logs(std::span<const BootRun> runs,
   return means.values();
 }
 
-std::vector<double> control_logs(std::span<const BootRun> runs) {
+std::vector<double> control_logs(std::span<const BootComparison::Run> runs) {
   BootMeans means;
-  for (const BootRun& run : runs) {
+  for (const BootComparison::Run& run : runs) {
     means.add(run.boot, std::log(run.control));
   }
   return means.values();
 }
 
 MetricKind kind_of(const std::string& series) {
-  const results::SeriesKind kind = results::parse_series(series).kind;
-  return kind == results::SeriesKind::kLayer      ? MetricKind::kLayer
-         : kind == results::SeriesKind::kEndToEnd ? MetricKind::kEndToEnd
-                                                  : MetricKind::kBound;
+  const results::SeriesName::Kind kind = results::parse_series(series).kind;
+  return kind == results::SeriesName::Kind::kLayer      ? MetricKind::kLayer
+         : kind == results::SeriesName::Kind::kEndToEnd ? MetricKind::kEndToEnd
+                                                        : MetricKind::kBound;
 }
 
 /// Returns why a side's boots have no time of a series: the first run's reason. Absent unless every
 /// run of the side has a reason.
-std::optional<std::string> refusal_in_all(std::span<const BootRun> runs,
+std::optional<std::string> refusal_in_all(std::span<const BootComparison::Run> runs,
                                           const std::string& series) {
   const bool all = !runs.empty() && std::all_of(runs.begin(), runs.end(), [&](const auto& run) {
     return run.failures.contains(series);
@@ -86,8 +86,8 @@ struct SeriesTest {
 /// Comparison of two sets of boots in progress.
 class Comparing {
  public:
-  Comparing(std::span<const BootRun> baseline,
-            std::span<const BootRun> candidate,
+  Comparing(std::span<const BootComparison::Run> baseline,
+            std::span<const BootComparison::Run> candidate,
             const CalibratedFloors& floors,
             const ComparisonLimits& limits)
       : baseline_(baseline), candidate_(candidate), floors_(floors), limits_(limits) {}
@@ -98,7 +98,7 @@ class Comparing {
     compare_controls();
     std::set<std::string> names;
     for (const auto& side : {baseline_, candidate_}) {
-      for (const BootRun& run : side) {
+      for (const BootComparison::Run& run : side) {
         for (const auto& [series, time] : run.times) {
           names.insert(series);
         }
@@ -177,17 +177,18 @@ class Comparing {
 
   /// Judges the layers as one family, and every model alone.
   void conclude(std::vector<SeriesTest>& tests) const {
-    std::vector<FamilyMember> layers;
+    std::vector<MetricComparison::FamilyMember> layers;
     for (SeriesTest& each : tests) {
       if (!each.p) {
         continue;
       }
       MetricComparison& metric = each.metric;
       const bool layer = metric.kind == MetricKind::kLayer;
-      metric.floor = layer ? layer_floor(floors_, metric.series, limits_.layer_floor, 0.0)
-                           : MinimumEffect{std::max(limits_.end_to_end_floor, kEndToEndFloor),
-                                           FloorSource::kFixed};
-      ChangeLimits limits = layer ? limits_.of_layer() : limits_.of_model();
+      metric.floor =
+          layer ? layer_floor(floors_, metric.series, limits_.layer_floor, 0.0)
+                : MetricComparison::Floor{std::max(limits_.end_to_end_floor, kEndToEndFloor),
+                                          MetricComparison::Floor::Source::kFixed};
+      ComparisonLimits::Change limits = layer ? limits_.of_layer() : limits_.of_model();
       limits.floor = metric.floor->relative;
       if (layer) {
         layers.push_back({&metric, *each.p, limits});
@@ -198,8 +199,8 @@ class Comparing {
     judge_family(layers);
   }
 
-  std::span<const BootRun> baseline_;
-  std::span<const BootRun> candidate_;
+  std::span<const BootComparison::Run> baseline_;
+  std::span<const BootComparison::Run> candidate_;
   const CalibratedFloors& floors_;
   const ComparisonLimits& limits_;
   BootComparison result_;
@@ -207,25 +208,26 @@ class Comparing {
 
 }  // namespace
 
-std::vector<Boot> group_by_boot(std::span<const BootRun> runs) {
-  std::vector<Boot> boots;
-  for (const BootRun& run : runs) {
-    auto found = std::find_if(
-        boots.begin(), boots.end(), [&](const Boot& boot) { return boot.id == run.boot; });
+std::vector<BootComparison::Boot> group_by_boot(std::span<const BootComparison::Run> runs) {
+  std::vector<BootComparison::Boot> boots;
+  for (const BootComparison::Run& run : runs) {
+    auto found = std::find_if(boots.begin(), boots.end(), [&](const BootComparison::Boot& boot) {
+      return boot.id == run.boot;
+    });
     if (found == boots.end()) {
       found = boots.insert(boots.end(), {run.boot, {}, 0.0});
     }
     found->runs.push_back(run.run);
     found->control += std::log(run.control);
   }
-  for (Boot& boot : boots) {
+  for (BootComparison::Boot& boot : boots) {
     boot.control = std::exp(boot.control / static_cast<double>(boot.runs.size()));
   }
   return boots;
 }
 
-BootComparison compare_boots(std::span<const BootRun> baseline,
-                             std::span<const BootRun> candidate,
+BootComparison compare_boots(std::span<const BootComparison::Run> baseline,
+                             std::span<const BootComparison::Run> candidate,
                              const CalibratedFloors& floors,
                              const ComparisonLimits& limits) {
   return Comparing(baseline, candidate, floors, limits).compare();

@@ -7,30 +7,29 @@
 #include <string>
 #include <vector>
 
-#include "harness/analysis/compare/metric_test.hpp"
-#include "harness/analysis/compare/minimum_effect.hpp"
+#include "harness/analysis/compare/metric_comparison.hpp"
 #include "harness/results/run.hpp"
 
 namespace plumb::analysis {
 
-/// Times and control of one run in one boot of the machine.
-struct BootRun {
-  std::string boot;  ///< the kernel's id of it
-  results::RunId run;
-  double control = 0.0;                         ///< of the pinned control kernel, seconds
-  std::map<std::string, double> times;          ///< by series, seconds
-  std::map<std::string, std::string> failures;  ///< why a layer has none
-};
-
-/// Boot of the machine with all its runs.
-struct Boot {
-  std::string id;
-  std::vector<results::RunId> runs;
-  double control = 0.0;  ///< geometric mean over its runs, seconds
-};
-
 /// Comparison of two sets of boots.
 struct BootComparison {
+  /// Times and control of one run in one boot of the machine.
+  struct Run {
+    std::string boot;  ///< the kernel's id of it
+    results::RunId run;
+    double control = 0.0;                         ///< of the pinned control kernel, seconds
+    std::map<std::string, double> times;          ///< by series, seconds
+    std::map<std::string, std::string> failures;  ///< why a layer has none
+  };
+
+  /// Boot of the machine with all its runs.
+  struct Boot {
+    std::string id;
+    std::vector<results::RunId> runs;
+    double control = 0.0;  ///< geometric mean over its runs, seconds
+  };
+
   ComparisonVerdict verdict = ComparisonVerdict::kInconclusive;
   std::vector<Boot> baseline;
   std::vector<Boot> candidate;
@@ -42,7 +41,8 @@ struct BootComparison {
 inline constexpr std::size_t kMinBoots = 5;
 
 /// Groups runs by the boot in which they were measured, in order of first occurrence.
-[[nodiscard]] std::vector<Boot> group_by_boot(std::span<const BootRun> runs);
+[[nodiscard]] std::vector<BootComparison::Boot> group_by_boot(
+    std::span<const BootComparison::Run> runs);
 
 /// Compares what cannot be switched within one boot, such as a driver. The unit of replication is
 /// the boot.
@@ -59,8 +59,8 @@ inline constexpr std::size_t kMinBoots = 5;
 /// - The control itself is listed, undivided, with kind "control", and decides nothing.
 ///
 /// Pure.
-[[nodiscard]] BootComparison compare_boots(std::span<const BootRun> baseline,
-                                           std::span<const BootRun> candidate,
+[[nodiscard]] BootComparison compare_boots(std::span<const BootComparison::Run> baseline,
+                                           std::span<const BootComparison::Run> candidate,
                                            const CalibratedFloors& floors,
                                            const ComparisonLimits& limits);
 

@@ -36,11 +36,11 @@ bool is_slower_layer(const MetricComparison& metric) {
          *metric.p < kSuspiciousLevel;
 }
 
-bool is_suspect(const MetricComparison& metric, SuspectRule rule) {
+bool is_suspect(const MetricComparison& metric, PairedConfirmation::Suspects::Rule rule) {
   const bool slower =
       metric.kind == MetricKind::kLayer ? is_slower_layer(metric) : is_slower_model(metric);
   return metric.verdict == ComparisonVerdict::kRegressed ||
-         (rule == SuspectRule::kSlower && slower);
+         (rule == PairedConfirmation::Suspects::Rule::kSlower && slower);
 }
 
 /// Withdraws a change that a test of times found and nothing confirmed.
@@ -54,9 +54,10 @@ bool is_unconfirmed_change(const MetricComparison& metric) {
   return metric.verdict == ComparisonVerdict::kRegressed && metric.p.has_value();
 }
 
-const QualifiedMetric* find_pairs(const MetricComparison& metric, const PairedConfirmation& pairs) {
-  const auto found =
-      std::find_if(pairs.metrics.begin(), pairs.metrics.end(), [&](const QualifiedMetric& each) {
+const RoundComparison::Metric* find_pairs(const MetricComparison& metric,
+                                          const PairedConfirmation& pairs) {
+  const auto found = std::find_if(
+      pairs.metrics.begin(), pairs.metrics.end(), [&](const RoundComparison::Metric& each) {
         return each.mode.empty() ? metric.kind == MetricKind::kLayer &&
                                        metric.series == results::layer_series(each.subject)
                                  : metric.kind == MetricKind::kEndToEnd &&
@@ -80,7 +81,7 @@ void take_numbers(const MetricComparison& paired, MetricComparison& metric) {
 }
 
 /// Returns candidate ÷ baseline, the geometric mean over the first pairs.
-double mean_ratio(const QualifiedMetric& pair) {
+double mean_ratio(const RoundComparison::Metric& pair) {
   double sum = 0.0;
   for (std::size_t i = 0; i < kGlancePairs; ++i) {
     sum += std::log(pair.candidate_seconds[i] / pair.baseline_seconds[i]);
@@ -88,7 +89,7 @@ double mean_ratio(const QualifiedMetric& pair) {
   return std::exp(sum / static_cast<double>(kGlancePairs));
 }
 
-void conclude_pair(const QualifiedMetric& pair,
+void conclude_pair(const RoundComparison::Metric& pair,
                    const PairedConfirmation& pairs,
                    const ComparisonLimits& limits,
                    MetricComparison& metric) {
@@ -142,7 +143,7 @@ bool is_confirmed(const MetricComparison& suspect, const MetricComparison* again
 
 }  // namespace
 
-double largest_share(const RunSide& side, const model::LayerKey& key) {
+double largest_share(const RunComparison::Side& side, const model::LayerKey& key) {
   double largest = 0.0;
   const auto take_in = [&](Seconds of_key, Seconds all) {
     largest = all > Seconds(0.0) ? std::max(largest, of_key / all) : largest;
@@ -151,7 +152,7 @@ double largest_share(const RunSide& side, const model::LayerKey& key) {
     for (const ReplicatedExecution& execution : replicated_executions(executions)) {
       Seconds all{};
       Seconds of_key{};
-      for (const results::ExecutedLayer& layer : execution.told->layers) {
+      for (const results::Execution::Layer& layer : execution.told->layers) {
         all += layer.seconds + layer.reorder;
         of_key += layer.key == key ? layer.seconds + layer.reorder : Seconds(0.0);
       }
@@ -171,7 +172,7 @@ double largest_share(const RunSide& side, const model::LayerKey& key) {
   return largest;
 }
 
-std::set<std::string> Suspects::subjects() const {
+std::set<std::string> PairedConfirmation::Suspects::subjects() const {
   std::set<std::string> result;
   for (const auto& [subject, mode] : models) {
     result.insert(subject);
@@ -179,10 +180,10 @@ std::set<std::string> Suspects::subjects() const {
   return result;
 }
 
-Suspects find_suspects(const RunComparison& comparison,
-                       const RunSide& candidate,
-                       SuspectRule rule) {
-  Suspects suspects;
+PairedConfirmation::Suspects find_suspects(const RunComparison& comparison,
+                                           const RunComparison::Side& candidate,
+                                           PairedConfirmation::Suspects::Rule rule) {
+  PairedConfirmation::Suspects suspects;
   std::vector<const MetricComparison*> layers;
   for (const MetricComparison& metric : comparison.metrics) {
     if (metric.verdict == ComparisonVerdict::kBroken || !is_suspect(metric, rule)) {
@@ -212,10 +213,10 @@ Suspects find_suspects(const RunComparison& comparison,
   return suspects;
 }
 
-std::set<results::ModelMode> cleared_at_glance(const Suspects& suspects,
+std::set<results::ModelMode> cleared_at_glance(const PairedConfirmation::Suspects& suspects,
                                                const RoundComparison& rounds) {
   std::set<results::ModelMode> cleared;
-  for (const QualifiedMetric& metric : rounds.models) {
+  for (const RoundComparison::Metric& metric : rounds.models) {
     results::ModelMode mode{metric.subject, metric.mode};
     if (metric.baseline_seconds.size() >= kGlancePairs && suspects.equal.contains(mode) &&
         metric.test.verdict != ComparisonVerdict::kBroken && mean_ratio(metric) < kGlanceRatio) {
@@ -225,13 +226,13 @@ std::set<results::ModelMode> cleared_at_glance(const Suspects& suspects,
   return cleared;
 }
 
-void conclude_pairs(const Suspects& suspects,
+void conclude_pairs(const PairedConfirmation::Suspects& suspects,
                     const PairedConfirmation& pairs,
                     const ComparisonLimits& limits,
                     RunComparison& comparison) {
   for (MetricComparison& metric : comparison.metrics) {
     const bool suspect = suspects.series.contains(metric.series);
-    if (const QualifiedMetric* const pair = suspect ? find_pairs(metric, pairs) : nullptr) {
+    if (const RoundComparison::Metric* const pair = suspect ? find_pairs(metric, pairs) : nullptr) {
       conclude_pair(*pair, pairs, limits, metric);
     } else if (is_unconfirmed_change(metric)) {
       withdraw(metric, "not confirmed: it was not measured again");
@@ -241,7 +242,7 @@ void conclude_pairs(const Suspects& suspects,
   comparison.verdict = verdict_of_all(comparison.metrics);
 }
 
-void conclude_confirmation(const Suspects& suspects,
+void conclude_confirmation(const PairedConfirmation::Suspects& suspects,
                            const RunComparison& again,
                            RunComparison& comparison) {
   for (MetricComparison& metric : comparison.metrics) {
@@ -261,7 +262,7 @@ void conclude_confirmation(const Suspects& suspects,
     const MetricComparison* const fresh = found == again.metrics.end() ? nullptr : &*found;
     metric.confirmed = is_confirmed(metric, fresh);
     if (*metric.confirmed) {
-      std::vector<Cause> causes = std::move(metric.causes);
+      std::vector<MetricComparison::Cause> causes = std::move(metric.causes);
       metric = *fresh;
       metric.causes = std::move(causes);
       metric.confirmed = true;

@@ -9,7 +9,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/results/series/series_name.hpp"
-#include "harness/stats/means.hpp"
+#include "harness/stats/statistical_tests.hpp"
 
 namespace plumb::analysis {
 namespace {
@@ -40,11 +40,11 @@ std::vector<double> shares(const std::vector<std::size_t>& looks, std::size_t fi
 /// State of one call: the family with the findings of each look so far.
 class Sequence {
  public:
-  Sequence(std::span<const StagedPairs> family,
-           const SequentialDesign& design,
+  Sequence(std::span<const SequentialRule::Pairs> family,
+           const SequentialRule::Design& design,
            const stats::AlphaSpending& confirming,
            const std::vector<double>& tails,
-           const FamilyLimits& limits)
+           const SequentialRule::Limits& limits)
       : family_(family),
         design_(design),
         confirming_(confirming),
@@ -52,12 +52,12 @@ class Sequence {
         limits_(limits),
         members_(family.size()) {}
 
-  std::vector<SequentialResult> judge() {
+  std::vector<SequentialRule::Result> judge() {
     screen();
     for (std::size_t look = 1; look < design_.looks.size(); ++look) {
       confirm(look);
     }
-    std::vector<SequentialResult> results;
+    std::vector<SequentialRule::Result> results;
     for (std::size_t i = 0; i < members_.size(); ++i) {
       results.push_back(std::move(members_[i].result));
     }
@@ -66,15 +66,15 @@ class Sequence {
 
  private:
   struct Member {
-    SequentialResult result;
+    SequentialRule::Result result;
     bool suspect = false;
     bool slower = false;
     double floor = 0.0;
     double p = 1.0;  // of the whole procedure, so far
   };
 
-  [[nodiscard]] PairedMetric look_at(const PairedSamples& samples) const {
-    PairedMetric metric = paired_metric(samples, samples.name, limits_.kind);
+  [[nodiscard]] PairedSamples::Metric look_at(const PairedSamples& samples) const {
+    PairedSamples::Metric metric = paired_metric(samples, samples.name, limits_.kind);
     if (metric.log_ratio && limits_.moderated) {
       metric.log_ratio = stats::moderated(*metric.log_ratio, prior_);
     }
@@ -83,8 +83,8 @@ class Sequence {
 
   void screen() {
     std::vector<stats::TrimmedMean> samples;
-    for (const StagedPairs& staged : family_) {
-      const PairedMetric metric =
+    for (const SequentialRule::Pairs& staged : family_) {
+      const PairedSamples::Metric metric =
           paired_metric(part(staged.pairs, 0, screened(staged)), staged.pairs.name, limits_.kind);
       if (metric.log_ratio) {
         samples.push_back(*metric.log_ratio);
@@ -94,7 +94,7 @@ class Sequence {
     for (std::size_t i = 0; i < family_.size(); ++i) {
       Member& member = members_[i];
       member.floor = std::max(limits_.change.floor, family_[i].floor.relative);
-      PairedMetric metric = look_at(part(family_[i].pairs, 0, screened(family_[i])));
+      PairedSamples::Metric metric = look_at(part(family_[i].pairs, 0, screened(family_[i])));
       member.result.metric = metric.result;
       member.result.open = true;
       if (!metric.log_ratio) {
@@ -112,9 +112,9 @@ class Sequence {
 
   void confirm(std::size_t look) {
     const std::size_t fresh = design_.looks[look] - design_.looks.front();
-    std::vector<std::optional<PairedMetric>> news(family_.size());
+    std::vector<std::optional<PairedSamples::Metric>> news(family_.size());
     for (std::size_t i = 0; i < family_.size(); ++i) {
-      const StagedPairs& staged = family_[i];
+      const SequentialRule::Pairs& staged = family_[i];
       const std::size_t pairs =
           std::min(staged.pairs.baseline.size(), staged.pairs.candidate.size());
       if (!members_[i].result.open || pairs < screened(staged) + fresh) {
@@ -135,8 +135,8 @@ class Sequence {
   /// Updates one metric with the pairs of a look.
   void update(Member& member,
               std::size_t look,
-              const PairedMetric& fresh,
-              const PairedMetric& all) {
+              const PairedSamples::Metric& fresh,
+              const PairedSamples::Metric& all) {
     member.result.metric = all.result;
     if (!all.log_ratio || !fresh.log_ratio) {
       return;
@@ -156,8 +156,11 @@ class Sequence {
     }
   }
 
-  void conclude(Member& member, std::size_t look, const PairedMetric& fresh, std::size_t pairs) {
-    SequentialResult& result = member.result;
+  void conclude(Member& member,
+                std::size_t look,
+                const PairedSamples::Metric& fresh,
+                std::size_t pairs) {
+    SequentialRule::Result& result = member.result;
     if (member.suspect && fresh.log_ratio && *result.metric.q < limits_.change.level) {
       MetricComparison change = fresh.result;
       test_change(change, *fresh.log_ratio, limits_.change.level);
@@ -176,7 +179,7 @@ class Sequence {
   }
 
   [[nodiscard]] bool equivalent(const Member& member,
-                                const PairedMetric& metric,
+                                const PairedSamples::Metric& metric,
                                 std::size_t look) const {
     const double within = std::log1p(std::max(limits_.change.margin, member.floor));
     const stats::TrimmedMean& sample = *metric.log_ratio;
@@ -208,25 +211,25 @@ class Sequence {
     }
   }
 
-  [[nodiscard]] static std::size_t screened(const StagedPairs& staged) {
+  [[nodiscard]] static std::size_t screened(const SequentialRule::Pairs& staged) {
     return std::min(
         {staged.screening, staged.pairs.baseline.size(), staged.pairs.candidate.size()});
   }
 
-  std::span<const StagedPairs> family_;
-  const SequentialDesign& design_;
+  std::span<const SequentialRule::Pairs> family_;
+  const SequentialRule::Design& design_;
   const stats::AlphaSpending& confirming_;
   const std::vector<double>& tails_;
-  const FamilyLimits& limits_;
+  const SequentialRule::Limits& limits_;
   std::vector<Member> members_;
-  stats::VariancePrior prior_;
+  stats::TrimmedMean::Prior prior_;
 };
 
 }  // namespace
 
-SequentialDesign design_for(std::size_t pairs_at_most) {
+SequentialRule::Design design_for(std::size_t pairs_at_most) {
   PLUMB_CHECK(pairs_at_most >= kMinDesign);
-  SequentialDesign design;
+  SequentialRule::Design design;
   const auto share = [&](double part) {
     return static_cast<std::size_t>(std::lround(part * static_cast<double>(pairs_at_most)));
   };
@@ -242,15 +245,15 @@ SequentialDesign design_for(std::size_t pairs_at_most) {
   return design;
 }
 
-SequentialRule::SequentialRule(SequentialDesign design)
+SequentialRule::SequentialRule(SequentialRule::Design design)
     : design_(std::move(design)),
       confirming_(shares(design_.looks, 1)),
       tails_(stats::spending_limits(shares(design_.looks, 0), kTail)) {
   PLUMB_CHECK(design_.looks.size() >= 2);
 }
 
-std::vector<SequentialResult> SequentialRule::judge(std::span<const StagedPairs> family,
-                                                    const FamilyLimits& limits) const {
+std::vector<SequentialRule::Result> SequentialRule::judge(
+    std::span<const SequentialRule::Pairs> family, const SequentialRule::Limits& limits) const {
   return Sequence(family, design_, confirming_, tails_, limits).judge();
 }
 
@@ -258,21 +261,21 @@ namespace {
 
 constexpr double kNetChange = 2.0;  // standard errors that the net change of layers must have
 
-PairedMetric look_at(const PairedSamples& samples, bool layer) {
+PairedSamples::Metric look_at(const PairedSamples& samples, bool layer) {
   return layer ? paired_metric(samples, results::layer_series(samples.name), MetricKind::kLayer)
                : paired_metric(samples, "end_to_end", MetricKind::kEndToEnd);
 }
 
-void judge_layers(std::vector<PairedMetric>& layers, const ComparisonLimits& limits) {
+void judge_layers(std::vector<PairedSamples::Metric>& layers, const ComparisonLimits& limits) {
   std::vector<stats::TrimmedMean> samples;
-  for (const PairedMetric& layer : layers) {
+  for (const PairedSamples::Metric& layer : layers) {
     if (layer.log_ratio) {
       samples.push_back(*layer.log_ratio);
     }
   }
-  const stats::VariancePrior prior = stats::variance_prior(samples);
-  std::vector<FamilyMember> family;
-  for (PairedMetric& layer : layers) {
+  const stats::TrimmedMean::Prior prior = stats::variance_prior(samples);
+  std::vector<MetricComparison::FamilyMember> family;
+  for (PairedSamples::Metric& layer : layers) {
     if (layer.log_ratio) {
       const double p =
           test_change(layer.result, stats::moderated(*layer.log_ratio, prior), limits.alpha);
@@ -284,10 +287,10 @@ void judge_layers(std::vector<PairedMetric>& layers, const ComparisonLimits& lim
 
 /// Judges the changed layers by their sum, since cost that moved from one layer to another is no
 /// change.
-std::optional<ComparisonVerdict> net_verdict(const std::vector<PairedMetric>& layers) {
+std::optional<ComparisonVerdict> net_verdict(const std::vector<PairedSamples::Metric>& layers) {
   double delta = 0.0;
   double square = 0.0;
-  for (const PairedMetric& layer : layers) {
+  for (const PairedSamples::Metric& layer : layers) {
     if (layer.result.verdict == ComparisonVerdict::kRegressed ||
         layer.result.verdict == ComparisonVerdict::kImproved) {
       delta += layer.result.delta;
@@ -300,8 +303,8 @@ std::optional<ComparisonVerdict> net_verdict(const std::vector<PairedMetric>& la
   return delta > 0.0 ? ComparisonVerdict::kRegressed : ComparisonVerdict::kImproved;
 }
 
-ComparisonVerdict judge_question(const std::optional<PairedMetric>& whole,
-                                 const std::vector<PairedMetric>& layers) {
+ComparisonVerdict judge_question(const std::optional<PairedSamples::Metric>& whole,
+                                 const std::vector<PairedSamples::Metric>& layers) {
   if (whole && (whole->result.verdict == ComparisonVerdict::kRegressed ||
                 whole->result.verdict == ComparisonVerdict::kImproved)) {
     return whole->result.verdict;
@@ -313,21 +316,22 @@ ComparisonVerdict judge_question(const std::optional<PairedMetric>& whole,
     return whole->result.verdict;
   }
   const bool all =
-      !layers.empty() && std::all_of(layers.begin(), layers.end(), [](const PairedMetric& layer) {
+      !layers.empty() &&
+      std::all_of(layers.begin(), layers.end(), [](const PairedSamples::Metric& layer) {
         return layer.result.verdict != ComparisonVerdict::kInconclusive;
       });
   return all ? ComparisonVerdict::kEquivalent : ComparisonVerdict::kInconclusive;
 }
 
 /// Combines judged metrics: the verdict of the whole and the attribution.
-PairedAnswer make_answer(const PairedQuestion& question,
-                         std::optional<PairedMetric> whole,
-                         std::vector<PairedMetric> layers) {
-  PairedAnswer answer;
+PairedComparison make_answer(const PairedComparison::Question& question,
+                             std::optional<PairedSamples::Metric> whole,
+                             std::vector<PairedSamples::Metric> layers) {
+  PairedComparison answer;
   answer.id = question.id;
   answer.verdict = judge_question(whole, layers);
   if (whole && whole->log_ratio && !layers.empty()) {
-    Attribution attribution;
+    PairedComparison::Attribution attribution;
     attribution.delta_seconds = whole->result.delta;
     attribution.unexplained_seconds = whole->result.delta;
     for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -341,7 +345,7 @@ PairedAnswer make_answer(const PairedQuestion& question,
   if (whole) {
     answer.metrics.push_back(std::move(whole->result));
   }
-  for (PairedMetric& layer : layers) {
+  for (PairedSamples::Metric& layer : layers) {
     answer.metrics.push_back(std::move(layer.result));
   }
   return answer;
@@ -350,13 +354,13 @@ PairedAnswer make_answer(const PairedQuestion& question,
 /// Judges one family by the sequential rule. A metric that cannot be compared keeps its reason.
 void judge_in_sequence(std::span<const PairedSamples> samples,
                        const SequentialRule& rule,
-                       const FamilyLimits& limits,
-                       std::vector<PairedMetric>& metrics) {
-  std::vector<StagedPairs> family;
+                       const SequentialRule::Limits& limits,
+                       std::vector<PairedSamples::Metric>& metrics) {
+  std::vector<SequentialRule::Pairs> family;
   for (const PairedSamples& each : samples) {
     family.push_back({each, rule.looks().front()});
   }
-  std::vector<SequentialResult> results = rule.judge(family, limits);
+  std::vector<SequentialRule::Result> results = rule.judge(family, limits);
   for (std::size_t i = 0; i < metrics.size(); ++i) {
     if (metrics[i].log_ratio) {
       MetricComparison& judged = results[i].metric;
@@ -369,8 +373,9 @@ void judge_in_sequence(std::span<const PairedSamples> samples,
 
 }  // namespace
 
-PairedAnswer compare_pairs(const PairedQuestion& question, const ComparisonLimits& limits) {
-  std::optional<PairedMetric> whole;
+PairedComparison compare_pairs(const PairedComparison::Question& question,
+                               const ComparisonLimits& limits) {
+  std::optional<PairedSamples::Metric> whole;
   if (question.end_to_end) {
     whole = look_at(*question.end_to_end, false);
     if (whole->log_ratio) {
@@ -379,7 +384,7 @@ PairedAnswer compare_pairs(const PairedQuestion& question, const ComparisonLimit
                   limits.of_model());
     }
   }
-  std::vector<PairedMetric> layers;
+  std::vector<PairedSamples::Metric> layers;
   for (const PairedSamples& layer : question.layers) {
     layers.push_back(look_at(layer, true));
   }
@@ -387,17 +392,17 @@ PairedAnswer compare_pairs(const PairedQuestion& question, const ComparisonLimit
   return make_answer(question, std::move(whole), std::move(layers));
 }
 
-PairedAnswer compare_pairs_in_sequence(const PairedQuestion& question,
-                                       const ComparisonLimits& limits,
-                                       const SequentialRule& rule) {
-  std::optional<PairedMetric> whole;
+PairedComparison compare_pairs_in_sequence(const PairedComparison::Question& question,
+                                           const ComparisonLimits& limits,
+                                           const SequentialRule& rule) {
+  std::optional<PairedSamples::Metric> whole;
   if (question.end_to_end) {
-    std::vector<PairedMetric> one{look_at(*question.end_to_end, false)};
+    std::vector<PairedSamples::Metric> one{look_at(*question.end_to_end, false)};
     judge_in_sequence(
         {&*question.end_to_end, 1}, rule, {MetricKind::kEndToEnd, limits.of_model()}, one);
     whole = std::move(one.front());
   }
-  std::vector<PairedMetric> layers;
+  std::vector<PairedSamples::Metric> layers;
   for (const PairedSamples& layer : question.layers) {
     layers.push_back(look_at(layer, true));
   }

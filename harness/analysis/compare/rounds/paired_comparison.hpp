@@ -8,40 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "harness/analysis/compare/metric_test.hpp"
-#include "harness/stats/alpha_spending.hpp"
+#include "harness/analysis/compare/metric_comparison.hpp"
+#include "harness/stats/statistical_tests.hpp"
 
 namespace plumb::analysis {
 
-/// Schedule of looks at a comparison that is still being measured.
-struct SequentialDesign {
-  std::vector<std::size_t> looks{6, 10, 15, 20};  ///< pairs; the first look screens
-  double screen_level = 0.5;  ///< two-sided: a metric that differs less is no suspect
-};
-/// Returns a design that ends after `pairs_at_most` pairs, at least kMinDesign.
-[[nodiscard]] SequentialDesign design_for(std::size_t pairs_at_most);
 inline constexpr std::size_t kMinDesign = 2 * kMinPairs;
-
-/// Pairs of one metric so far: first those of the screening, then new ones.
-struct StagedPairs {
-  PairedSamples pairs;
-  std::size_t screening = 0;  ///< number of pairs of the screening
-  MinimumEffect floor = {};   ///< of this metric; the family's holds where it is larger
-};
-
-/// Criteria by which a family of metrics is judged.
-struct FamilyLimits {
-  MetricKind kind = MetricKind::kEndToEnd;  ///< or kLayer
-  ChangeLimits change = {};                 ///< its level holds over the family
-  bool moderated = false;                   ///< variances borrow from each other (Smyth 2004)
-};
-
-/// Current result of one metric.
-struct SequentialResult {
-  MetricComparison metric;
-  std::size_t decided_at = 0;  ///< pairs, at the look that decided; 0: none did
-  bool open = false;           ///< more pairs may decide it
-};
 
 /// Sequential rule that judges families of metrics while they are measured. Pure.
 ///
@@ -59,36 +31,66 @@ struct SequentialResult {
 /// from the new pairs; other metrics use all pairs. Decisions are final.
 class SequentialRule {
  public:
-  SequentialRule() : SequentialRule(SequentialDesign()) {}
-  explicit SequentialRule(SequentialDesign design);
+  /// Current result of one metric.
+  struct Result {
+    MetricComparison metric;
+    std::size_t decided_at = 0;  ///< pairs, at the look that decided; 0: none did
+    bool open = false;           ///< more pairs may decide it
+  };
+
+  /// Criteria by which a family of metrics is judged.
+  struct Limits {
+    MetricKind kind = MetricKind::kEndToEnd;  ///< or kLayer
+    ComparisonLimits::Change change = {};     ///< its level holds over the family
+    bool moderated = false;                   ///< variances borrow from each other (Smyth 2004)
+  };
+
+  /// Pairs of one metric so far: first those of the screening, then new ones.
+  struct Pairs {
+    PairedSamples pairs;
+    std::size_t screening = 0;           ///< number of pairs of the screening
+    MetricComparison::Floor floor = {};  ///< of this metric; the family's holds where it is larger
+  };
+
+  /// Schedule of looks at a comparison that is still being measured.
+  struct Design {
+    std::vector<std::size_t> looks{6, 10, 15, 20};  ///< pairs; the first look screens
+    double screen_level = 0.5;  ///< two-sided: a metric that differs less is no suspect
+  };
+
+  SequentialRule() : SequentialRule(Design()) {}
+  explicit SequentialRule(Design design);
 
   /// Returns the current result of each metric. Call it again when there are more pairs.
-  [[nodiscard]] std::vector<SequentialResult> judge(std::span<const StagedPairs> family,
-                                                    const FamilyLimits& limits) const;
+  [[nodiscard]] std::vector<Result> judge(std::span<const Pairs> family,
+                                          const Limits& limits) const;
   [[nodiscard]] const std::vector<std::size_t>& looks() const { return design_.looks; }
 
  private:
-  SequentialDesign design_;
+  Design design_;
   stats::AlphaSpending confirming_;  ///< over the looks at new pairs
   std::vector<double> tails_;        ///< of the interval at each look at all pairs, each side
 };
 
-/// Samples for one question: did the model, or one of its layers, change?
-struct PairedQuestion {
-  std::string id;
-  std::optional<PairedSamples> end_to_end;
-  std::vector<PairedSamples> layers;
-};
-
-/// Split of an end-to-end change over the layers. The rest is unexplained.
-struct Attribution {
-  double delta_seconds = 0.0;
-  std::map<std::string, double> layers;
-  double unexplained_seconds = 0.0;
-};
+/// Returns a design that ends after `pairs_at_most` pairs, at least kMinDesign.
+[[nodiscard]] SequentialRule::Design design_for(std::size_t pairs_at_most);
 
 /// Answer to one question: the verdict of the whole, with its metrics.
-struct PairedAnswer {
+struct PairedComparison {
+  /// Samples for one question: did the model, or one of its layers, change?
+  struct Question {
+    std::string id;
+    std::optional<PairedSamples> end_to_end;
+    std::vector<PairedSamples> layers;
+  };
+
+  /// Split of an end-to-end change over the layers. The rest is unexplained.
+  struct Attribution {
+    double delta_seconds = 0.0;
+    std::map<std::string, double> layers;
+    double unexplained_seconds = 0.0;
+  };
+
   std::string id;
   ComparisonVerdict verdict = ComparisonVerdict::kInconclusive;
   std::vector<MetricComparison> metrics;   ///< end to end first, then the layers as given
@@ -109,14 +111,14 @@ struct PairedAnswer {
 ///   match, or times that are not positive.
 ///
 /// Pure.
-[[nodiscard]] PairedAnswer compare_pairs(const PairedQuestion& question,
-                                         const ComparisonLimits& limits);
+[[nodiscard]] PairedComparison compare_pairs(const PairedComparison::Question& question,
+                                             const ComparisonLimits& limits);
 
 /// Compares paired samples as they would be judged while they are measured. The sequential rule
 /// takes them in the order given, up to its last look. Level, floor and margin of each family are
 /// those of the limits. Pure.
-[[nodiscard]] PairedAnswer compare_pairs_in_sequence(const PairedQuestion& question,
-                                                     const ComparisonLimits& limits,
-                                                     const SequentialRule& rule);
+[[nodiscard]] PairedComparison compare_pairs_in_sequence(const PairedComparison::Question& question,
+                                                         const ComparisonLimits& limits,
+                                                         const SequentialRule& rule);
 
 }  // namespace plumb::analysis

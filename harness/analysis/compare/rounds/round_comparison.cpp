@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "harness/analysis/compare/metric_test.hpp"
+#include "harness/analysis/compare/metric_comparison.hpp"
 #include "harness/results/series/series_name.hpp"
 
 namespace plumb::analysis {
@@ -41,9 +41,9 @@ std::optional<std::string> find_fault(const results::PairedRound& round, double 
   return find_control_difference(*round.baseline.controls, *round.candidate.controls, limit);
 }
 
-QualifiedControl judged(const Control& control,
-                        std::span<const results::PairedRound* const> valid) {
-  QualifiedControl result;
+RoundComparison::Control judged(const Control& control,
+                                std::span<const results::PairedRound* const> valid) {
+  RoundComparison::Control result;
   result.name = control.name;
   PairedSamples samples{control.name, {}, {}};
   for (const results::PairedRound* round : valid) {
@@ -52,7 +52,7 @@ QualifiedControl judged(const Control& control,
   }
   result.baseline_seconds = samples.baseline;
   result.candidate_seconds = samples.candidate;
-  PairedMetric metric =
+  PairedSamples::Metric metric =
       paired_metric(samples, std::string("controls/") + control.name, MetricKind::kControl);
   result.test = std::move(metric.result);
   if (metric.log_ratio) {
@@ -65,6 +65,38 @@ QualifiedControl judged(const Control& control,
 }
 
 }  // namespace
+
+std::string_view to_text(RoundComparison::PinnedCheck::BoundChange change) {
+  switch (change) {
+    case RoundComparison::PinnedCheck::BoundChange::kCapabilityLost:
+      return "capability_lost";
+    case RoundComparison::PinnedCheck::BoundChange::kChoiceOnly:
+      return "choice_only";
+    case RoundComparison::PinnedCheck::BoundChange::kUndecided:
+      return "undecided";
+    case RoundComparison::PinnedCheck::BoundChange::kNotTested:
+      break;
+  }
+  return "not_tested";
+}
+
+std::string_view to_text(RoundComparison::PinnedCheck::Finding finding) {
+  switch (finding) {
+    case RoundComparison::PinnedCheck::Finding::kHeuristicChanged:
+      return "heuristic_changed";
+    case RoundComparison::PinnedCheck::Finding::kKernelChanged:
+      return "kernel_changed";
+    case RoundComparison::PinnedCheck::Finding::kRemoved:
+      return "removed";
+    case RoundComparison::PinnedCheck::Finding::kNotSeenAgain:
+      return "not_seen_again";
+    case RoundComparison::PinnedCheck::Finding::kUndecided:
+      return "undecided";
+    case RoundComparison::PinnedCheck::Finding::kNotTested:
+      break;
+  }
+  return "not_tested";
+}
 
 std::optional<std::string> find_control_difference(const results::Controls& before,
                                                    const results::Controls& after,
@@ -84,8 +116,8 @@ std::optional<std::string> find_control_difference(const results::Controls& befo
   return std::nullopt;
 }
 
-ControlDrift control_drift(std::span<const results::PairedRound> rounds, double limit) {
-  ControlDrift drift;
+RoundComparison::Drift control_drift(std::span<const results::PairedRound> rounds, double limit) {
+  RoundComparison::Drift drift;
   std::vector<const results::PairedRound*> valid;
   for (const results::PairedRound& round : rounds) {
     if (auto fault = find_fault(round, limit)) {
@@ -134,7 +166,7 @@ struct Tally {
 
 /// Pairs and outcomes of one metric while its rounds are gathered.
 struct Gathered {
-  StagedPairs staged;
+  SequentialRule::Pairs staged;
   Tally before;
   Tally after;
 
@@ -151,7 +183,7 @@ struct Gathered {
         !candidate->outcome.timed()) {
       return;
     }
-    const results::PairTimes times = results::pair_times(*baseline, *candidate);
+    const results::PairedRound::Times times = results::pair_times(*baseline, *candidate);
     staged.pairs.baseline.push_back(times.baseline.count());
     staged.pairs.candidate.push_back(times.candidate.count());
     staged.screening += screening ? 1 : 0;
@@ -221,20 +253,20 @@ Family<Name> gathered(std::span<const results::PairedRound* const> valid,
 template <typename Name, typename FloorOf, typename Finish>
 void judge(Family<Name> family,
            const SequentialRule& rule,
-           const FamilyLimits& limits,
+           const SequentialRule::Limits& limits,
            std::set<Name>& open,
            const FloorOf& floor_of,
            const Finish& finish) {
-  std::vector<StagedPairs> staged;
+  std::vector<SequentialRule::Pairs> staged;
   for (auto& [name, metric] : family) {
     metric.staged.floor = floor_of(name);
     staged.push_back(metric.staged);
   }
-  std::vector<SequentialResult> results = rule.judge(staged, limits);
+  std::vector<SequentialRule::Result> results = rule.judge(staged, limits);
   std::size_t next = 0;
   for (auto& [name, metric] : family) {
-    SequentialResult& result = results[next++];
-    QualifiedMetric qualified;
+    SequentialRule::Result& result = results[next++];
+    RoundComparison::Metric qualified;
     qualified.test = std::move(result.metric);
     qualified.test.floor = metric.staged.floor;
     if (std::string reason = find_break(metric); !reason.empty()) {
@@ -263,15 +295,15 @@ void judge(Family<Name> family,
 
 RoundComparison compare_rounds(std::span<const results::PairedRound> rounds,
                                const SequentialRule& rule,
-                               const RoundLimits& limits) {
+                               const RoundComparison::Limits& limits) {
   RoundComparison result;
   result.drift = control_drift(rounds, limits.control_drift);
   std::vector<const results::PairedRound*> valid;
   for (const results::PairedRound& round : rounds) {
     const bool invalid = std::any_of(
-        result.drift.invalid.begin(), result.drift.invalid.end(), [&](const InvalidRound& each) {
-          return each.round == round.number;
-        });
+        result.drift.invalid.begin(),
+        result.drift.invalid.end(),
+        [&](const RoundComparison::InvalidRound& each) { return each.round == round.number; });
     if (!invalid) {
       valid.push_back(&round);
     }
@@ -290,9 +322,10 @@ RoundComparison compare_rounds(std::span<const results::PairedRound> rounds,
       limits.models,
       result.open_models,
       [&](const results::ModelMode&) {
-        return MinimumEffect{limits.models.change.floor, FloorSource::kFixed};
+        return MetricComparison::Floor{limits.models.change.floor,
+                                       MetricComparison::Floor::Source::kFixed};
       },
-      [&](const results::ModelMode& name, QualifiedMetric metric) {
+      [&](const results::ModelMode& name, RoundComparison::Metric metric) {
         metric.subject = name.first;
         metric.mode = name.second;
         metric.test.series = results::qualified_series(name.first, name.second);
@@ -315,7 +348,7 @@ RoundComparison compare_rounds(std::span<const results::PairedRound> rounds,
         return layer_floor(
             limits.floors, results::layer_series(key.text), limits.layers.change.floor, 0.0);
       },
-      [&](const model::LayerKey& key, QualifiedMetric metric) {
+      [&](const model::LayerKey& key, RoundComparison::Metric metric) {
         metric.subject = key.text;
         metric.test.series = results::layer_series(key.text);
         result.layers.push_back(std::move(metric));

@@ -191,9 +191,9 @@ MappedLayer view_layer(const NodeView& node) {
 
 namespace {
 
-NodeLayer named_layer(const NodeView& node) {
+MappedLayer::Described named_layer(const NodeView& node) {
   const onnx::NodeProto& proto = node.proto();
-  NodeLayer result;
+  MappedLayer::Described result;
   result.layer.name = proto.name();
   for (const std::string& output : proto.output()) {
     result.layer.name = result.layer.name.empty() ? output : result.layer.name;
@@ -254,8 +254,8 @@ MappedLayer map_or_throw(const NodeView& node, const std::string& problem) {
 
 }  // namespace
 
-NodeLayer describe_node(const NodeView& node, const std::string& problem) {
-  NodeLayer result = named_layer(node);
+MappedLayer::Described describe_node(const NodeView& node, const std::string& problem) {
+  MappedLayer::Described result = named_layer(node);
   Layer& layer = result.layer;
   try {
     MappedLayer mapped = map_or_throw(node, problem);
@@ -272,8 +272,8 @@ NodeLayer describe_node(const NodeView& node, const std::string& problem) {
   return result;
 }
 
-NodeLayer describe_folded_node(const NodeView& node, const std::string& problem) {
-  NodeLayer result = named_layer(node);
+MappedLayer::Described describe_folded_node(const NodeView& node, const std::string& problem) {
+  MappedLayer::Described result = named_layer(node);
   result.layer.role = Layer::Role::kFolded;
   try {
     MappedLayer mapped = map_or_throw(node, problem);

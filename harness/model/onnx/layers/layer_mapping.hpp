@@ -12,6 +12,13 @@ namespace plumb::model {
 
 /// Layer that a node computes, in the terms of docs/reference/layer-keys.md.
 struct MappedLayer {
+  /// Layer whose values are not numbered yet.
+  struct Described {
+    Layer layer;  ///< without inputs and outputs
+    std::vector<std::size_t>
+        inputs;  ///< the node's inputs in the layer's order: operands first, then the others
+  };
+
   LayerSpec spec;
   std::vector<std::size_t> operands;  ///< for each of spec.inputs, the node's input
 };
@@ -86,18 +93,13 @@ struct MappedLayer {
 [[nodiscard]] MappedLayer map_gru(const NodeView& node);
 [[nodiscard]] MappedLayer map_lstm(const NodeView& node);
 
-/// Layer whose values are not numbered yet.
-struct NodeLayer {
-  Layer layer;  ///< without inputs and outputs
-  std::vector<std::size_t>
-      inputs;  ///< the node's inputs in the layer's order: operands first, then the others
-};
-
 /// Describes a node that depends on the model's inputs: its key and cost, or why it has none.
 /// `problem` is what shape inference found wrong with it. Empty if nothing.
-[[nodiscard]] NodeLayer describe_node(const NodeView& node, const std::string& problem);
+[[nodiscard]] MappedLayer::Described describe_node(const NodeView& node,
+                                                   const std::string& problem);
 
 /// Describes a node that acts on weights only: how to compute it, if there is such a layer.
-[[nodiscard]] NodeLayer describe_folded_node(const NodeView& node, const std::string& problem);
+[[nodiscard]] MappedLayer::Described describe_folded_node(const NodeView& node,
+                                                          const std::string& problem);
 
 }  // namespace plumb::model

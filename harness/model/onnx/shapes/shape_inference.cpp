@@ -90,14 +90,14 @@ class Context final : public onnx::InferenceContext {
   }
   size_t getNumInputs() const override { return node_->input_count(); }
   const onnx::TypeProto* getInputType(size_t index) const override {
-    const ModelValue* value = node_->input(index);
+    const NodeView::Value* value = node_->input(index);
     return value == nullptr || value->proto.value_case() == onnx::TypeProto::VALUE_NOT_SET
                ? nullptr
                : &value->proto;
   }
   bool hasInput(size_t index) const override { return node_->has_input(index); }
   const onnx::TensorProto* getInputData(size_t index) const override {
-    ModelValue* value = node_->input(index);
+    NodeView::Value* value = node_->input(index);
     return value == nullptr ? nullptr : value->tensor();
   }
   size_t getNumOutputs() const override { return outputs_.size(); }
@@ -112,7 +112,7 @@ class Context final : public onnx::InferenceContext {
 
   void store() {
     for (size_t i = 0; i < outputs_.size(); ++i) {
-      if (ModelValue* output = node_->output(i)) {
+      if (NodeView::Value* output = node_->output(i)) {
         output->set_proto(std::move(outputs_[i]));
       }
     }
@@ -189,7 +189,7 @@ std::optional<std::string> infer_outputs(const NodeView& node) {
 void follow_batch(const NodeView& node, std::int64_t file_batch, std::int64_t batch) {
   if (node.op() != "Reshape" || !is_default_domain(node) || !node.has_input(1) ||
       !node.input(0)->type || !node.output(0)->type ||
-      node.output(0)->origin != ModelValue::Origin::kData) {
+      node.output(0)->origin != NodeView::Value::Origin::kData) {
     return;
   }
   const ConstantValue* target = node.input(1)->known();

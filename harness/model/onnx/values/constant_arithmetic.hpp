@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -44,5 +45,10 @@ void append(ConstantValue& to, const ConstantValue& from, std::size_t index);
 [[nodiscard]] ConstantValue where(const NodeView& node);
 /// Computes a sum, product, maximum or minimum along axes of a known operand.
 [[nodiscard]] ConstantValue reduce(const NodeView& node);
+
+/// Evaluates a node of the default domain with known inputs. It supports the operators that
+/// exporters use in shape arithmetic. The output's shape must have been inferred. Empty: another
+/// operator, an input is not known, or the result is larger than ConstantValue::kMaxElements.
+[[nodiscard]] std::optional<ConstantValue> evaluate(const NodeView& node);
 
 }  // namespace plumb::model

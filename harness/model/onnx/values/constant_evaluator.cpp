@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/model/onnx/values/constant_evaluator.hpp"
 
 #include <fmt/format.h>
 

@@ -27,7 +27,7 @@ onnx::TypeProto type_proto_of(std::int32_t onnx_type, const auto& dims) {
   return proto;
 }
 
-const TensorType& type_of(const ModelValue* value, std::string_view role, std::size_t index) {
+const TensorType& type_of(const NodeView::Value* value, std::string_view role, std::size_t index) {
   if (value == nullptr) {
     throw Unsupported(fmt::format("{} {} is missing", role, index));
   }
@@ -39,18 +39,18 @@ const TensorType& type_of(const ModelValue* value, std::string_view role, std::s
 
 }  // namespace
 
-void ModelValue::bind(const onnx::TensorProto& tensor, const std::filesystem::path& folder) {
+void NodeView::Value::bind(const onnx::TensorProto& tensor, const std::filesystem::path& folder) {
   tensor_ = &tensor;
   folder_ = &folder;
   set_proto(type_proto_of(tensor.data_type(), tensor.dims()));
 }
 
-void ModelValue::bind(ConstantValue value) {
+void NodeView::Value::bind(ConstantValue value) {
   decoded_ = true;
   known_ = std::move(value);
 }
 
-void ModelValue::set_proto(onnx::TypeProto type_proto) {
+void NodeView::Value::set_proto(onnx::TypeProto type_proto) {
   proto = std::move(type_proto);
   type.reset();
   if (!proto.has_tensor_type() || !proto.tensor_type().has_shape()) {
@@ -87,7 +87,7 @@ void ModelValue::set_proto(onnx::TypeProto type_proto) {
   type = std::move(found);
 }
 
-const ConstantValue* ModelValue::known() {
+const ConstantValue* NodeView::Value::known() {
   if (!decoded_) {
     decoded_ = true;
     if (tensor_ != nullptr) {
@@ -97,7 +97,7 @@ const ConstantValue* ModelValue::known() {
   return known_ ? &*known_ : nullptr;
 }
 
-const onnx::TensorProto* ModelValue::tensor() {
+const onnx::TensorProto* NodeView::Value::tensor() {
   if (tensor_ != nullptr && holds_data(*tensor_)) {
     return tensor_;
   }
@@ -119,7 +119,7 @@ const TensorType& NodeView::output_type(std::size_t index) const {
 }
 
 const ConstantValue& NodeView::known(std::size_t index) const {
-  ModelValue* value = input(index);
+  NodeView::Value* value = input(index);
   const ConstantValue* found = value == nullptr ? nullptr : value->known();
   if (found == nullptr) {
     throw Unsupported(fmt::format("input {} must be known before the run", index));
@@ -198,7 +198,7 @@ double widen(float value) {
 
 namespace {
 
-using Origin = ModelValue::Origin;
+using Origin = NodeView::Value::Origin;
 
 constexpr std::int64_t kFewNumbers = 64;
 
@@ -213,7 +213,7 @@ bool is_integer(DataType type) {
   return type == DataType::kS64 || type == DataType::kS32 || type == DataType::kBool;
 }
 
-bool is_large_weight(const ModelValue& value) {
+bool is_large_weight(const NodeView::Value& value) {
   return value.origin == Origin::kWeight && value.type && is_floating(value.type->dtype) &&
          element_count(*value.type) > kFewNumbers;
 }
@@ -246,7 +246,7 @@ Origin find_origin(const NodeView& node) {
   bool shape = false;
   bool weight = false;
   for (std::size_t i = 0; i < node.input_count(); ++i) {
-    const ModelValue* input = node.input(i);
+    const NodeView::Value* input = node.input(i);
     if (input == nullptr) {
       continue;
     }
@@ -269,7 +269,7 @@ bool all_inputs_typed(const NodeView& node) {
 }
 
 bool is_worth_evaluating(const NodeView& node) {
-  const ModelValue* output = node.output(0);
+  const NodeView::Value* output = node.output(0);
   if (output == nullptr || output->origin == Origin::kData || !output->type) {
     return false;
   }
@@ -279,7 +279,7 @@ bool is_worth_evaluating(const NodeView& node) {
 
 bool is_index_arithmetic(const NodeView& node) {
   for (std::size_t i = 0; i < node.output_count(); ++i) {
-    const ModelValue* output = node.output(i);
+    const NodeView::Value* output = node.output(i);
     if (output != nullptr &&
         (!output->type || !is_integer(output->type->dtype) || output->type->dims.size() > 1)) {
       return false;

@@ -15,48 +15,6 @@
 
 namespace plumb::model {
 
-/// Facts that the reader knows about one named value of the model. It refers to the model, which
-/// must outlive it.
-class ModelValue {
- public:
-  /// Origins of a value, which decide whether its reader is a layer.
-  enum class Origin {
-    kData,    ///< depends on the model's inputs
-    kWeight,  ///< an initializer, a Constant, or computed from these
-    kShape,   ///< computed from shapes, perhaps with constants
-  };
-
-  std::string name;
-  Origin origin = Origin::kData;
-  onnx::TypeProto proto;           ///< as ONNX's inference wants it; dimensions bound
-  std::optional<TensorType> type;  ///< empty: not a tensor, or not every extent is known
-  bool used = false;               ///< some node reads it, or it is an output of the model
-  bool holds_parameters =
-      false;  ///< an initializer, or a constant node's output of more than one element
-  bool used_as_weight = false;  ///< a layer computes with it, directly or through folded nodes
-  std::optional<LayerId> producer;
-  std::optional<ValueId> id;  ///< in the graph, once a layer refers to it
-
-  /// Binds a tensor of the model, which is not owned and may hold no data.
-  void bind(const onnx::TensorProto& tensor, const std::filesystem::path& folder);
-  /// Binds a value that was evaluated.
-  void bind(ConstantValue value);
-  /// Sets `proto` as the value's type. `type` follows from it.
-  void set_proto(onnx::TypeProto type_proto);
-
-  /// Returns the elements if they are few and known. Null otherwise.
-  [[nodiscard]] const ConstantValue* known();
-  /// Returns the elements as ONNX's inference wants them. Null if they are not known.
-  [[nodiscard]] const onnx::TensorProto* tensor();
-
- private:
-  const onnx::TensorProto* tensor_ = nullptr;
-  const std::filesystem::path* folder_ = nullptr;
-  std::optional<ConstantValue> known_;
-  std::optional<onnx::TensorProto> encoded_;
-  bool decoded_ = false;
-};
-
 /// Exception for a node that cannot be keyed, with the reason. It is thrown where a node is read,
 /// and becomes Layer::reason. It never leaves this module.
 class Unsupported : public std::runtime_error {
@@ -68,10 +26,52 @@ class Unsupported : public std::runtime_error {
 /// nothing of it. Reading what is absent or unknown throws Unsupported.
 class NodeView {
  public:
+  /// Facts that the reader knows about one named value of the model. It refers to the model, which
+  /// must outlive it.
+  class Value {
+   public:
+    /// Origins of a value, which decide whether its reader is a layer.
+    enum class Origin {
+      kData,    ///< depends on the model's inputs
+      kWeight,  ///< an initializer, a Constant, or computed from these
+      kShape,   ///< computed from shapes, perhaps with constants
+    };
+
+    std::string name;
+    Origin origin = Origin::kData;
+    onnx::TypeProto proto;           ///< as ONNX's inference wants it; dimensions bound
+    std::optional<TensorType> type;  ///< empty: not a tensor, or not every extent is known
+    bool used = false;               ///< some node reads it, or it is an output of the model
+    bool holds_parameters =
+        false;  ///< an initializer, or a constant node's output of more than one element
+    bool used_as_weight = false;  ///< a layer computes with it, directly or through folded nodes
+    std::optional<LayerId> producer;
+    std::optional<ValueId> id;  ///< in the graph, once a layer refers to it
+
+    /// Binds a tensor of the model, which is not owned and may hold no data.
+    void bind(const onnx::TensorProto& tensor, const std::filesystem::path& folder);
+    /// Binds a value that was evaluated.
+    void bind(ConstantValue value);
+    /// Sets `proto` as the value's type. `type` follows from it.
+    void set_proto(onnx::TypeProto type_proto);
+
+    /// Returns the elements if they are few and known. Null otherwise.
+    [[nodiscard]] const ConstantValue* known();
+    /// Returns the elements as ONNX's inference wants them. Null if they are not known.
+    [[nodiscard]] const onnx::TensorProto* tensor();
+
+   private:
+    const onnx::TensorProto* tensor_ = nullptr;
+    const std::filesystem::path* folder_ = nullptr;
+    std::optional<ConstantValue> known_;
+    std::optional<onnx::TensorProto> encoded_;
+    bool decoded_ = false;
+  };
+
   NodeView(const onnx::NodeProto& node,
            std::int64_t opset,
-           std::vector<ModelValue*> inputs,
-           std::vector<ModelValue*> outputs)
+           std::vector<Value*> inputs,
+           std::vector<Value*> outputs)
       : node_(&node), opset_(opset), inputs_(std::move(inputs)), outputs_(std::move(outputs)) {}
 
   [[nodiscard]] const onnx::NodeProto& proto() const { return *node_; }
@@ -87,10 +87,10 @@ class NodeView {
   [[nodiscard]] bool has_output(std::size_t index) const {
     return output(index) != nullptr && (index == 0 || outputs_[index]->used);
   }
-  [[nodiscard]] ModelValue* input(std::size_t index) const {
+  [[nodiscard]] Value* input(std::size_t index) const {
     return has_input(index) ? inputs_[index] : nullptr;
   }
-  [[nodiscard]] ModelValue* output(std::size_t index) const {
+  [[nodiscard]] Value* output(std::size_t index) const {
     return index < outputs_.size() ? outputs_[index] : nullptr;
   }
 
@@ -123,8 +123,8 @@ class NodeView {
  private:
   const onnx::NodeProto* node_;
   std::int64_t opset_;
-  std::vector<ModelValue*> inputs_;
-  std::vector<ModelValue*> outputs_;
+  std::vector<Value*> inputs_;
+  std::vector<Value*> outputs_;
 };
 
 /// Returns the double whose shortest decimal text is that of `value`.
@@ -139,7 +139,7 @@ class NodeView {
 /// Returns the origin of a node's outputs, given its inputs. Data take precedence over shapes, and
 /// shapes over weights. However, a large floating-point weight makes shape arithmetic a fold (a
 /// position embedding gathered by a range).
-[[nodiscard]] ModelValue::Origin find_origin(const NodeView& node);
+[[nodiscard]] NodeView::Value::Origin find_origin(const NodeView& node);
 
 /// Returns whether all inputs that are given have a type with every extent known.
 [[nodiscard]] bool all_inputs_typed(const NodeView& node);

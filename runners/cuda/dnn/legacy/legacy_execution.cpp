@@ -9,22 +9,22 @@
 
 #include <utility>
 
-#include "runners/cuda/exec/index_space.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
 
 namespace plumb::cuda {
 namespace {
 
-int rank_of(const LegacyTensor& tensor) {
+int rank_of(const LegacyCall::Tensor& tensor) {
   return static_cast<int>(tensor.dimensions.size());
 }
 
 }  // namespace
 
-void* LegacyInvocation::at(const LegacyTensor& tensor) const {
+void* LegacyExecution::Invocation::at(const LegacyCall::Tensor& tensor) const {
   return at(tensor.buffer);
 }
 
-void* LegacyInvocation::at(std::size_t buffer) const {
+void* LegacyExecution::Invocation::at(std::size_t buffer) const {
   return abi::address_of(buffers[buffer]);
 }
 
@@ -34,13 +34,13 @@ LegacyExecution::LegacyExecution(const CudnnLibrary& library, LegacyCall::Any ca
   std::visit([this](const auto& value) { make(value); }, call_);
 }
 
-std::size_t LegacyExecution::workspace(const CudnnHandle& handle, int algorithm) const {
+std::size_t LegacyExecution::workspace(const CudnnLibrary::Handle& handle, int algorithm) const {
   std::size_t bytes = 0;
-  if (std::holds_alternative<LegacyConvolution>(call_)) {
+  if (std::holds_alternative<LegacyCall::Convolution>(call_)) {
     library_.check(
         calls_.convolution_workspace(handle.get(), at(0), at(1), at(2), at(3), algorithm, &bytes),
         "an algorithm");
-  } else if (const auto* const gradient = std::get_if<LegacyConvolutionGradient>(&call_)) {
+  } else if (const auto* const gradient = std::get_if<LegacyCall::ConvolutionGradient>(&call_)) {
     library_.check(
         gradient->by_weights
             ? calls_.weights_workspace(handle.get(), at(0), at(3), at(2), at(1), algorithm, &bytes)
@@ -50,7 +50,7 @@ std::size_t LegacyExecution::workspace(const CudnnHandle& handle, int algorithm)
   return bytes;
 }
 
-void LegacyExecution::run(const LegacyInvocation& to) const {
+void LegacyExecution::run(const LegacyExecution::Invocation& to) const {
   library_.check(std::visit([&](const auto& value) { return start(value, to); }, call_),
                  "an older call of cuDNN");
 }
@@ -64,7 +64,7 @@ void LegacyExecution::make_descriptor(abi::LegacyCalls::Create create,
   descriptors_.push_back(make_owned(library_, create, destroy, "a descriptor"));
 }
 
-void LegacyExecution::make_tensor(const LegacyTensor& tensor) {
+void LegacyExecution::make_tensor(const LegacyCall::Tensor& tensor) {
   make_descriptor(calls_.create_tensor, calls_.destroy_tensor);
   library_.check(calls_.set_tensor(descriptors_.back().get(),
                                    tensor.type,
@@ -74,7 +74,7 @@ void LegacyExecution::make_tensor(const LegacyTensor& tensor) {
                  "a tensor");
 }
 
-void LegacyExecution::make_activation(const LegacyActivation& activation) {
+void LegacyExecution::make_activation(const LegacyCall::Activation& activation) {
   require(calls_.set_activation, "cudnnSetActivationDescriptor");
   make_descriptor(calls_.create_activation, calls_.destroy_activation);
   library_.check(calls_.set_activation(descriptors_.back().get(),
@@ -85,7 +85,7 @@ void LegacyExecution::make_activation(const LegacyActivation& activation) {
 }
 
 void LegacyExecution::check_extents(const std::vector<int>& counted,
-                                    const LegacyTensor& result) const {
+                                    const LegacyCall::Tensor& result) const {
   if (counted != result.dimensions) {
     throw Unsupported(fmt::format("cuDNN computes a result of [{}] where the layer has [{}]",
                                   fmt::join(counted, ","),
@@ -93,7 +93,7 @@ void LegacyExecution::check_extents(const std::vector<int>& counted,
   }
 }
 
-void LegacyExecution::make(const LegacyConvolution& call) {
+void LegacyExecution::make(const LegacyCall::Convolution& call) {
   require(calls_.convolution, "cudnnConvolutionForward");
   require(calls_.convolution_workspace, "cudnnGetConvolutionForwardWorkspaceSize");
   make_tensor(call.x);
@@ -107,8 +107,8 @@ void LegacyExecution::make(const LegacyConvolution& call) {
                                         call.pads.data(),
                                         call.strides.data(),
                                         call.dilations.data(),
-                                        abi::ConvolutionMode::kCrossCorrelation,
-                                        abi::Type::kFloat),
+                                        abi::CudnnCalls::ConvolutionMode::kCrossCorrelation,
+                                        abi::CudnnCalls::Type::kFloat),
                  "a convolution");
   library_.check(calls_.set_groups(at(2), call.groups), "a convolution's groups");
   library_.check(calls_.set_math(at(2), call.math), "a convolution's precision");
@@ -126,7 +126,8 @@ void LegacyExecution::make(const LegacyConvolution& call) {
   }
 }
 
-int LegacyExecution::start(const LegacyConvolution& call, const LegacyInvocation& to) const {
+int LegacyExecution::start(const LegacyCall::Convolution& call,
+                           const LegacyExecution::Invocation& to) const {
   if (!call.bias) {
     return calls_.convolution(to.handle,
                               &kOne,
@@ -163,7 +164,7 @@ int LegacyExecution::start(const LegacyConvolution& call, const LegacyInvocation
                                   to.at(call.y));
 }
 
-void LegacyExecution::make(const LegacyPool& call) {
+void LegacyExecution::make(const LegacyCall::Pool& call) {
   require(calls_.pool, "cudnnPoolingForward");
   make_tensor(call.x);
   make_tensor(call.y);
@@ -184,17 +185,19 @@ void LegacyExecution::make(const LegacyPool& call) {
   }
 }
 
-int LegacyExecution::start(const LegacyPool& call, const LegacyInvocation& to) const {
+int LegacyExecution::start(const LegacyCall::Pool& call,
+                           const LegacyExecution::Invocation& to) const {
   return calls_.pool(to.handle, at(2), &kOne, at(0), to.at(call.x), &kZero, at(1), to.at(call.y));
 }
 
-void LegacyExecution::make(const LegacySoftmax& call) {
+void LegacyExecution::make(const LegacyCall::Softmax& call) {
   require(calls_.softmax, "cudnnSoftmaxForward");
   make_tensor(call.x);
   make_tensor(call.y);
 }
 
-int LegacyExecution::start(const LegacySoftmax& call, const LegacyInvocation& to) const {
+int LegacyExecution::start(const LegacyCall::Softmax& call,
+                           const LegacyExecution::Invocation& to) const {
   return calls_.softmax(to.handle,
                         call.algorithm,
                         abi::kLegacySoftmaxOverChannels,
@@ -206,7 +209,7 @@ int LegacyExecution::start(const LegacySoftmax& call, const LegacyInvocation& to
                         to.at(call.y));
 }
 
-void LegacyExecution::make(const LegacyResponse& call) {
+void LegacyExecution::make(const LegacyCall::Response& call) {
   require(calls_.response, "cudnnLRNCrossChannelForward");
   make_tensor(call.x);
   make_tensor(call.y);
@@ -215,7 +218,8 @@ void LegacyExecution::make(const LegacyResponse& call) {
                  "a response normalisation");
 }
 
-int LegacyExecution::start(const LegacyResponse& call, const LegacyInvocation& to) const {
+int LegacyExecution::start(const LegacyCall::Response& call,
+                           const LegacyExecution::Invocation& to) const {
   return calls_.response(to.handle,
                          at(2),
                          abi::kLegacyResponseOverChannels,
@@ -227,14 +231,15 @@ int LegacyExecution::start(const LegacyResponse& call, const LegacyInvocation& t
                          to.at(call.y));
 }
 
-void LegacyExecution::make(const LegacyBatchNorm& call) {
+void LegacyExecution::make(const LegacyCall::BatchNorm& call) {
   require(calls_.batch_norm, "cudnnBatchNormalizationForwardInference");
   make_tensor(call.x);
   make_tensor(call.y);
   make_tensor(call.parameters);
 }
 
-int LegacyExecution::start(const LegacyBatchNorm& call, const LegacyInvocation& to) const {
+int LegacyExecution::start(const LegacyCall::BatchNorm& call,
+                           const LegacyExecution::Invocation& to) const {
   return calls_.batch_norm(to.handle,
                            abi::kLegacyBatchNormSpatial,
                            &kOne,
@@ -251,30 +256,33 @@ int LegacyExecution::start(const LegacyBatchNorm& call, const LegacyInvocation& 
                            call.epsilon);
 }
 
-void LegacyExecution::make(const LegacyFunction& call) {
+void LegacyExecution::make(const LegacyCall::Function& call) {
   require(calls_.activation, "cudnnActivationForward");
   make_tensor(call.x);
   make_tensor(call.y);
   make_activation(call.activation);
 }
 
-int LegacyExecution::start(const LegacyFunction& call, const LegacyInvocation& to) const {
+int LegacyExecution::start(const LegacyCall::Function& call,
+                           const LegacyExecution::Invocation& to) const {
   return calls_.activation(
       to.handle, at(2), &kOne, at(0), to.at(call.x), &kZero, at(1), to.at(call.y));
 }
 
-void LegacyExecution::make(const LegacyBinary& call) {
+void LegacyExecution::make(const LegacyCall::Binary& call) {
   require(calls_.operation, "cudnnOpTensor");
   make_tensor(call.a);
   make_tensor(call.b);
   make_tensor(call.y);
   make_descriptor(calls_.create_operation, calls_.destroy_operation);
   library_.check(
-      calls_.set_operation(at(3), call.operation, abi::Type::kFloat, abi::kLegacyPropagateNan),
+      calls_.set_operation(
+          at(3), call.operation, abi::CudnnCalls::Type::kFloat, abi::kLegacyPropagateNan),
       "an operation");
 }
 
-int LegacyExecution::start(const LegacyBinary& call, const LegacyInvocation& to) const {
+int LegacyExecution::start(const LegacyCall::Binary& call,
+                           const LegacyExecution::Invocation& to) const {
   return calls_.operation(to.handle,
                           at(3),
                           &kOne,
@@ -290,7 +298,7 @@ int LegacyExecution::start(const LegacyBinary& call, const LegacyInvocation& to)
 
 // Gradients as older calls. But for softmax, they begin with the descriptors of their layer.
 
-void LegacyExecution::make(const LegacyConvolutionGradient& call) {
+void LegacyExecution::make(const LegacyCall::ConvolutionGradient& call) {
   make(call.of);
   if (call.by_weights) {
     require(calls_.convolution_weights, "cudnnConvolutionBackwardFilter");
@@ -305,8 +313,8 @@ void LegacyExecution::make(const LegacyConvolutionGradient& call) {
   }
 }
 
-int LegacyExecution::start(const LegacyConvolutionGradient& call,
-                           const LegacyInvocation& to) const {
+int LegacyExecution::start(const LegacyCall::ConvolutionGradient& call,
+                           const LegacyExecution::Invocation& to) const {
   if (call.bias_gradient) {
     const int status = calls_.convolution_bias(
         to.handle, &kOne, at(3), to.at(call.of.y), &kZero, at(4), to.at(*call.bias_gradient));
@@ -342,12 +350,13 @@ int LegacyExecution::start(const LegacyConvolutionGradient& call,
                                                    to.at(call.of.x));
 }
 
-void LegacyExecution::make(const LegacyPoolGradient& call) {
+void LegacyExecution::make(const LegacyCall::PoolGradient& call) {
   make(call.of);
   require(calls_.pool_backward, "cudnnPoolingBackward");
 }
 
-int LegacyExecution::start(const LegacyPoolGradient& call, const LegacyInvocation& to) const {
+int LegacyExecution::start(const LegacyCall::PoolGradient& call,
+                           const LegacyExecution::Invocation& to) const {
   const int status = call.makes_y ? start(call.of, to) : abi::kSuccess;
   if (status != abi::kSuccess) {
     return status;
@@ -366,12 +375,13 @@ int LegacyExecution::start(const LegacyPoolGradient& call, const LegacyInvocatio
                               to.at(call.dx));
 }
 
-void LegacyExecution::make(const LegacySoftmaxGradient& call) {
+void LegacyExecution::make(const LegacyCall::SoftmaxGradient& call) {
   require(calls_.softmax_backward, "cudnnSoftmaxBackward");
   make_tensor(call.y);
 }
 
-int LegacyExecution::start(const LegacySoftmaxGradient& call, const LegacyInvocation& to) const {
+int LegacyExecution::start(const LegacyCall::SoftmaxGradient& call,
+                           const LegacyExecution::Invocation& to) const {
   return calls_.softmax_backward(to.handle,
                                  call.algorithm,
                                  abi::kLegacySoftmaxOverChannels,
@@ -385,12 +395,13 @@ int LegacyExecution::start(const LegacySoftmaxGradient& call, const LegacyInvoca
                                  to.at(call.dx));
 }
 
-void LegacyExecution::make(const LegacyFunctionGradient& call) {
+void LegacyExecution::make(const LegacyCall::FunctionGradient& call) {
   make(call.of);
   require(calls_.activation_backward, "cudnnActivationBackward");
 }
 
-int LegacyExecution::start(const LegacyFunctionGradient& call, const LegacyInvocation& to) const {
+int LegacyExecution::start(const LegacyCall::FunctionGradient& call,
+                           const LegacyExecution::Invocation& to) const {
   const int status = call.makes_y ? start(call.of, to) : abi::kSuccess;
   if (status != abi::kSuccess) {
     return status;

@@ -6,9 +6,9 @@
 #include <limits>
 #include <utility>
 
-#include "runners/cuda/builtin/builtin_step.hpp"
+#include "runners/cuda/builtin/builtin_layer.hpp"
 #include "runners/cuda/dnn/cudnn_library.hpp"
-#include "runners/cuda/exec/index_space.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
 
 namespace plumb::cuda {
 namespace {
@@ -57,10 +57,10 @@ Window read_window(const model::LayerSpec& spec, const Dimensions& kernel) {
 
 }  // namespace
 
-LegacyTensor legacy_tensor(model::DataType type,
-                           Dimensions extents,
-                           TensorLayout layout,
-                           std::size_t buffer) {
+LegacyCall::Tensor legacy_tensor(model::DataType type,
+                                 Dimensions extents,
+                                 TensorLayout layout,
+                                 std::size_t buffer) {
   if (extents.size() > 5) {
     throw Unsupported(fmt::format("a tensor of {} axes", extents.size()));
   }
@@ -71,14 +71,16 @@ LegacyTensor legacy_tensor(model::DataType type,
   return {cudnn_type(type), small(extents), small(compute_strides(extents, layout)), buffer};
 }
 
-LegacyTensor legacy_input(const model::LayerSpec& spec, std::size_t index, TensorLayout layout) {
+LegacyCall::Tensor legacy_input(const model::LayerSpec& spec,
+                                std::size_t index,
+                                TensorLayout layout) {
   if (!spec.has_input(index) || !spec.inputs[index]->strides.empty()) {
     throw Unsupported(fmt::format("operand {} is missing or not dense", index));
   }
   return legacy_tensor(spec.inputs[index]->dtype, spec.inputs[index]->dims, layout, index);
 }
 
-LegacyTensor legacy_result(const model::LayerSpec& spec, TensorLayout layout) {
+LegacyCall::Tensor legacy_result(const model::LayerSpec& spec, TensorLayout layout) {
   const model::TensorType& result = spec.outputs.at(0);
   if (spec.has_input(0) && spec.inputs[0]->dtype != result.dtype) {
     throw Unsupported("a result of another type than the operand");
@@ -86,26 +88,26 @@ LegacyTensor legacy_result(const model::LayerSpec& spec, TensorLayout layout) {
   return legacy_tensor(result.dtype, result.dims, layout, spec.inputs.size());
 }
 
-std::optional<LegacyActivation> legacy_activation(const std::string& fn,
-                                                  const std::vector<double>& parameters) {
-  using Mode = abi::LegacyActivationMode;
+std::optional<LegacyCall::Activation> legacy_activation(const std::string& fn,
+                                                        const std::vector<double>& parameters) {
+  using Mode = abi::LegacyCalls::ActivationMode;
   if (fn == "relu") {
-    return LegacyActivation{Mode::kRelu, 0.0};
+    return LegacyCall::Activation{Mode::kRelu, 0.0};
   }
   if (fn == "clip" && parameters.at(0) == 0.0) {
-    return LegacyActivation{Mode::kClippedRelu, parameters.at(1)};
+    return LegacyCall::Activation{Mode::kClippedRelu, parameters.at(1)};
   }
   if (fn == "elu") {
-    return LegacyActivation{Mode::kElu, parameters.at(0)};
+    return LegacyCall::Activation{Mode::kElu, parameters.at(0)};
   }
   if (fn == "sigmoid") {
-    return LegacyActivation{Mode::kSigmoid, 0.0};
+    return LegacyCall::Activation{Mode::kSigmoid, 0.0};
   }
   if (fn == "tanh") {
-    return LegacyActivation{Mode::kTanh, 0.0};
+    return LegacyCall::Activation{Mode::kTanh, 0.0};
   }
   if (fn == "silu") {
-    return LegacyActivation{Mode::kSwish, 0.0};
+    return LegacyCall::Activation{Mode::kSwish, 0.0};
   }
   return std::nullopt;
 }
@@ -114,18 +116,18 @@ namespace {
 
 constexpr std::size_t kBias = 2;
 
-abi::LegacyMath math_of(const model::LayerSpec& spec) {
+abi::LegacyCalls::Math math_of(const model::LayerSpec& spec) {
   if (spec.inputs.at(0).value().dtype != model::DataType::kF32) {
-    return abi::LegacyMath::kTensorCores;
+    return abi::LegacyCalls::Math::kTensorCores;
   }
-  const bool may_round =
-      spec.math == model::MathClass::kTf32 || spec.math == model::MathClass::kDownConvert;
-  return may_round ? abi::LegacyMath::kDefault : abi::LegacyMath::kFma;
+  const bool may_round = spec.math == model::LayerSpec::MathClass::kTf32 ||
+                         spec.math == model::LayerSpec::MathClass::kDownConvert;
+  return may_round ? abi::LegacyCalls::Math::kDefault : abi::LegacyCalls::Math::kFma;
 }
 
 /// Adds what the fused call does after a convolution: an addition, the bias, relu. Returns whether
 /// that is all of the layer.
-bool fuse(LegacyConvolution& call, const model::LayerSpec& spec, TensorLayout layout) {
+bool fuse(LegacyCall::Convolution& call, const model::LayerSpec& spec, TensorLayout layout) {
   if (!spec.has_input(kBias)) {
     return false;
   }
@@ -141,7 +143,7 @@ bool fuse(LegacyConvolution& call, const model::LayerSpec& spec, TensorLayout la
     ++step;
   }
   if (step != spec.epilogue.end() && step->fn == "relu") {
-    call.activation.mode = abi::LegacyActivationMode::kRelu;
+    call.activation.mode = abi::LegacyCalls::ActivationMode::kRelu;
     ++step;
   }
   call.bias = legacy_tensor(
@@ -151,17 +153,17 @@ bool fuse(LegacyConvolution& call, const model::LayerSpec& spec, TensorLayout la
 
 }  // namespace
 
-LegacyConvolution legacy_convolution(const model::LayerSpec& spec, TensorLayout layout) {
+LegacyCall::Convolution legacy_convolution(const model::LayerSpec& spec, TensorLayout layout) {
   const Window window = read_window(spec, spec.integers("strides"));
-  LegacyConvolution call;
+  LegacyCall::Convolution call;
   call.x = legacy_input(spec, 0, layout);
   call.w = legacy_input(spec, 1, layout);
   call.y = legacy_result(spec, layout);
   if (call.w.type != call.x.type) {
     throw Unsupported("weights of a different type than the input");
   }
-  call.format = layout == TensorLayout::kChannelsFirst ? abi::LegacyFormat::kChannelsFirst
-                                                       : abi::LegacyFormat::kChannelsLast;
+  call.format = layout == TensorLayout::kChannelsFirst ? abi::LegacyCalls::Format::kChannelsFirst
+                                                       : abi::LegacyCalls::Format::kChannelsLast;
   call.pads = window.pads;
   call.strides = window.strides;
   call.dilations = window.dilations;
@@ -171,13 +173,13 @@ LegacyConvolution legacy_convolution(const model::LayerSpec& spec, TensorLayout 
 }
 
 std::vector<LegacyProblem> legacy_convolutions(const model::LayerSpec& spec) {
-  const SplitLayer split = split_layer(spec);
+  const BuiltinLayer::Split split = split_layer(spec);
   std::vector<LegacyProblem> problems;
   for (const TensorLayout layout : {TensorLayout::kChannelsFirst, TensorLayout::kChannelsLast}) {
-    const LegacyConvolution call = legacy_convolution(spec, layout);
-    LegacyConvolution fused = call;
+    const LegacyCall::Convolution call = legacy_convolution(spec, layout);
+    LegacyCall::Convolution fused = call;
     if (fuse(fused, spec, layout)) {
-      const bool active = fused.activation.mode != abi::LegacyActivationMode::kIdentity;
+      const bool active = fused.activation.mode != abi::LegacyCalls::ActivationMode::kIdentity;
       problems.push_back({fmt::format("layout={}", to_text(layout)), layout, std::move(fused), {}});
       if (active) {
         continue;
@@ -194,7 +196,7 @@ std::vector<LegacyProblem> legacy_convolutions(const model::LayerSpec& spec) {
 }
 
 std::vector<LegacyProblem> legacy_softmaxes(const model::LayerSpec& spec) {
-  using Algorithm = abi::LegacySoftmaxAlgorithm;
+  using Algorithm = abi::LegacyCalls::SoftmaxAlgorithm;
   const model::TensorType& x = spec.inputs.at(0).value();
   const auto axis = static_cast<std::size_t>(spec.integer("axis"));
   const bool to_the_end = spec.integer("coerce") != 0;
@@ -204,7 +206,7 @@ std::vector<LegacyProblem> legacy_softmaxes(const model::LayerSpec& spec) {
   }
   std::vector<LegacyProblem> problems;
   const auto add = [&](Algorithm algorithm, const char* name) {
-    LegacySoftmax call{
+    LegacyCall::Softmax call{
         legacy_tensor(x.dtype, parted, TensorLayout::kChannelsFirst, 0),
         legacy_tensor(
             spec.outputs.at(0).dtype, parted, TensorLayout::kChannelsFirst, spec.inputs.size()),
@@ -222,7 +224,7 @@ std::vector<LegacyProblem> legacy_softmaxes(const model::LayerSpec& spec) {
 }
 
 std::vector<LegacyProblem> legacy_pools(const model::LayerSpec& spec) {
-  using Mode = abi::LegacyPoolMode;
+  using Mode = abi::LegacyCalls::PoolMode;
   if (spec.outputs.size() != 1) {
     throw Unsupported("a pool that gives positions");
   }
@@ -235,12 +237,12 @@ std::vector<LegacyProblem> legacy_pools(const model::LayerSpec& spec) {
   const bool with_pads = spec.op == "average_pool" && spec.integer("count_include_pad") != 0;
   std::vector<LegacyProblem> problems;
   for (const TensorLayout layout : {TensorLayout::kChannelsFirst, TensorLayout::kChannelsLast}) {
-    LegacyPool pool{legacy_input(spec, 0, layout),
-                    legacy_result(spec, layout),
-                    with_pads ? Mode::kAverageWithPads : Mode::kAverageWithoutPads,
-                    window.kernel,
-                    window.pads,
-                    window.strides};
+    LegacyCall::Pool pool{legacy_input(spec, 0, layout),
+                          legacy_result(spec, layout),
+                          with_pads ? Mode::kAverageWithPads : Mode::kAverageWithoutPads,
+                          window.kernel,
+                          window.pads,
+                          window.strides};
     for (std::size_t i = 0; i < window.kernel.size(); ++i) {
       const int extent =
           (pool.x.dimensions[i + 2] + 2 * window.pads[i] - window.kernel[i]) / window.strides[i] +
@@ -250,8 +252,8 @@ std::vector<LegacyProblem> legacy_pools(const model::LayerSpec& spec) {
       }
     }
     if (spec.op == "max_pool") {
-      pool.mode =
-          spec.math == model::MathClass::kDeterministic ? Mode::kMaxDeterministic : Mode::kMax;
+      pool.mode = spec.math == model::LayerSpec::MathClass::kDeterministic ? Mode::kMaxDeterministic
+                                                                           : Mode::kMax;
     }
     problems.push_back({fmt::format("layout={}", to_text(layout)), layout, std::move(pool), {}});
   }

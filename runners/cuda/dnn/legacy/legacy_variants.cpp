@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "harness/model/key/training_layers.hpp"
-#include "runners/cuda/builtin/builtin_step.hpp"
+#include "runners/cuda/builtin/builtin_layer.hpp"
 #include "runners/cuda/dnn/legacy/legacy_execution.hpp"
 #include "runners/cuda/dnn/legacy/legacy_problem.hpp"
-#include "runners/cuda/exec/index_space.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
 #include "runners/cuda/observe/kernel_attributes.hpp"
 
 namespace plumb::cuda {
@@ -27,7 +27,7 @@ std::size_t made_buffer(const model::LayerSpec& spec) {
   return spec.inputs.size() + spec.outputs.size();
 }
 
-LegacyTensor at(LegacyTensor tensor, std::size_t buffer) {
+LegacyCall::Tensor at(LegacyCall::Tensor tensor, std::size_t buffer) {
   tensor.buffer = buffer;
   return tensor;
 }
@@ -60,7 +60,7 @@ void require_one_type(const model::LayerSpec& spec) {
   const model::LayerSpec forward = model::forward_layer(spec);
   std::vector<LegacyProblem> problems;
   for (const TensorLayout layout : {TensorLayout::kChannelsFirst, TensorLayout::kChannelsLast}) {
-    LegacyConvolutionGradient call;
+    LegacyCall::ConvolutionGradient call;
     call.by_weights = spec.op == "conv_backward_weights";
     call.of = legacy_convolution(forward, layout);
     call.of.y.buffer = 0;
@@ -84,8 +84,8 @@ void require_one_type(const model::LayerSpec& spec) {
   const bool largest = spec.op == "max_pool_backward";
   std::vector<LegacyProblem> problems = legacy_pools(model::forward_layer(spec));
   for (LegacyProblem& problem : problems) {
-    LegacyPoolGradient call;
-    call.of = std::get<LegacyPool>(problem.call);
+    LegacyCall::PoolGradient call;
+    call.of = std::get<LegacyCall::Pool>(problem.call);
     call.makes_y = largest;
     call.dy = at(call.of.y, 0);
     call.dx = at(call.of.x, result_buffer(spec));
@@ -109,23 +109,23 @@ void require_one_type(const model::LayerSpec& spec) {
     problems[0].text = "call=SoftmaxBackward";
   }
   for (LegacyProblem& problem : problems) {
-    const LegacySoftmax forward = std::get<LegacySoftmax>(problem.call);
-    problem.call = LegacySoftmaxGradient{
+    const LegacyCall::Softmax forward = std::get<LegacyCall::Softmax>(problem.call);
+    problem.call = LegacyCall::SoftmaxGradient{
         at(forward.y, 1), at(forward.y, 0), at(forward.x, result_buffer(spec)), forward.algorithm};
   }
   return problems;
 }
 
 [[nodiscard]] std::vector<LegacyProblem> legacy_function_gradients(const model::LayerSpec& spec) {
-  using Mode = abi::LegacyActivationMode;
+  using Mode = abi::LegacyCalls::ActivationMode;
   constexpr TensorLayout kLayout = TensorLayout::kChannelsFirst;
   require_one_type(spec);
-  const std::optional<LegacyActivation> activation =
+  const std::optional<LegacyCall::Activation> activation =
       legacy_activation(spec.text("fn"), spec.reals("parameters"));
   if (!activation) {
     throw Unsupported(fmt::format("'{}' is not one of its activations", spec.text("fn")));
   }
-  LegacyFunctionGradient call;
+  LegacyCall::FunctionGradient call;
   call.dy = legacy_input(spec, 0, kLayout);
   call.dx = at(call.dy, result_buffer(spec));
   // A rectifier lets the same elements through whether x or y decides, so x serves for both.
@@ -153,12 +153,12 @@ std::vector<LegacyProblem> responses(const model::LayerSpec& spec) {
     throw Unsupported(
         fmt::format("a window of {} channels: only odd windows up to 16 are supported", size));
   }
-  return one(LegacyResponse{legacy_input(spec, 0, TensorLayout::kChannelsFirst),
-                            legacy_result(spec, TensorLayout::kChannelsFirst),
-                            static_cast<unsigned>(size),
-                            spec.real("alpha"),
-                            spec.real("beta"),
-                            spec.real("bias")});
+  return one(LegacyCall::Response{legacy_input(spec, 0, TensorLayout::kChannelsFirst),
+                                  legacy_result(spec, TensorLayout::kChannelsFirst),
+                                  static_cast<unsigned>(size),
+                                  spec.real("alpha"),
+                                  spec.real("beta"),
+                                  spec.real("bias")});
 }
 
 std::vector<LegacyProblem> batch_norms(const model::LayerSpec& spec) {
@@ -167,7 +167,7 @@ std::vector<LegacyProblem> batch_norms(const model::LayerSpec& spec) {
   }
   std::vector<LegacyProblem> problems;
   for (const TensorLayout layout : kLayouts) {
-    LegacyBatchNorm call{
+    LegacyCall::BatchNorm call{
         legacy_input(spec, 0, layout), legacy_result(spec, layout), {}, spec.real("epsilon")};
     for (const std::size_t operand : {1U, 2U, 3U, 4U}) {
       if (spec.inputs.at(operand).value().dtype != model::DataType::kF32) {
@@ -183,18 +183,18 @@ std::vector<LegacyProblem> batch_norms(const model::LayerSpec& spec) {
 }
 
 std::vector<LegacyProblem> functions(const model::LayerSpec& spec) {
-  const std::optional<LegacyActivation> activation =
+  const std::optional<LegacyCall::Activation> activation =
       legacy_activation(spec.text("fn"), spec.reals("parameters"));
   if (!activation) {
     throw Unsupported(fmt::format("'{}' is not one of its activations", spec.text("fn")));
   }
-  return one(LegacyFunction{legacy_input(spec, 0, TensorLayout::kChannelsFirst),
-                            legacy_result(spec, TensorLayout::kChannelsFirst),
-                            *activation});
+  return one(LegacyCall::Function{legacy_input(spec, 0, TensorLayout::kChannelsFirst),
+                                  legacy_result(spec, TensorLayout::kChannelsFirst),
+                                  *activation});
 }
 
 std::vector<LegacyProblem> binaries(const model::LayerSpec& spec) {
-  using Operation = abi::LegacyOperation;
+  using Operation = abi::LegacyCalls::Operation;
   constexpr std::array kOperations =
       std::to_array<std::pair<std::string_view, Operation>>({{"add", Operation::kAdd},
                                                              {"mul", Operation::kMultiply},
@@ -210,10 +210,10 @@ std::vector<LegacyProblem> binaries(const model::LayerSpec& spec) {
     if (name == spec.text("fn")) {
       Dimensions right = b.dims;
       right.insert(right.begin(), extents.size() - right.size(), 1);
-      return one(LegacyBinary{legacy_input(spec, 0, TensorLayout::kChannelsFirst),
-                              legacy_tensor(b.dtype, right, TensorLayout::kChannelsFirst, 1),
-                              legacy_result(spec, TensorLayout::kChannelsFirst),
-                              operation});
+      return one(LegacyCall::Binary{legacy_input(spec, 0, TensorLayout::kChannelsFirst),
+                                    legacy_tensor(b.dtype, right, TensorLayout::kChannelsFirst, 1),
+                                    legacy_result(spec, TensorLayout::kChannelsFirst),
+                                    operation});
     }
   }
   throw Unsupported(fmt::format("'{}' is not one of its operations", spec.text("fn")));
@@ -267,10 +267,10 @@ constexpr std::array<std::string_view, abi::kLegacyWeightsAlgorithms> kWeightsAl
 
 /// Lists the algorithms of a call by name. Empty: it has none to choose from.
 std::span<const std::string_view> list_algorithms(const LegacyCall::Any& call) {
-  if (std::holds_alternative<LegacyConvolution>(call)) {
+  if (std::holds_alternative<LegacyCall::Convolution>(call)) {
     return kAlgorithms;
   }
-  if (const auto* const gradient = std::get_if<LegacyConvolutionGradient>(&call)) {
+  if (const auto* const gradient = std::get_if<LegacyCall::ConvolutionGradient>(&call)) {
     return gradient->by_weights ? std::span<const std::string_view>(kWeightsAlgorithms)
                                 : std::span<const std::string_view>(kDataAlgorithms);
   }
@@ -287,7 +287,7 @@ struct LegacyWay {
 
 ExecutionPlan built(const model::LayerSpec& spec,
                     const LegacyWay& way,
-                    CudnnHandle& handle,
+                    CudnnLibrary::Handle& handle,
                     const KernelStep& kernel) {
   const auto begin = std::chrono::steady_clock::now();
   ExecutionPlan plan =
@@ -317,16 +317,16 @@ ExecutionPlan built(const model::LayerSpec& spec,
 }
 
 /// Lists the variants of a problem: one for each algorithm that cuDNN gives a workspace size for.
-std::vector<LegacyWay> list_ways(const LegacyProblem& problem, const CudnnHandle& handle) {
+std::vector<LegacyWay> list_ways(const LegacyProblem& problem, const CudnnLibrary::Handle& handle) {
   const auto execution = std::make_shared<const LegacyExecution>(handle.library(), problem.call);
   const std::span<const std::string_view> algorithms = list_algorithms(problem.call);
   if (algorithms.empty()) {
     return {{problem, execution, 0, 0}};
   }
   // Without an activation the fused call has one algorithm (cuDNN's documentation of it).
-  const auto* const convolution = std::get_if<LegacyConvolution>(&problem.call);
+  const auto* const convolution = std::get_if<LegacyCall::Convolution>(&problem.call);
   const bool only_one = convolution != nullptr && convolution->bias &&
-                        convolution->activation.mode == abi::LegacyActivationMode::kIdentity;
+                        convolution->activation.mode == abi::LegacyCalls::ActivationMode::kIdentity;
   std::vector<LegacyWay> ways;
   for (int algorithm = 0; algorithm < static_cast<int>(algorithms.size()); ++algorithm) {
     if (only_one && algorithm != abi::kLegacyImplicitPrecomputedGemm) {
@@ -336,7 +336,7 @@ std::vector<LegacyWay> list_ways(const LegacyProblem& problem, const CudnnHandle
       LegacyWay way{problem, execution, algorithm, execution->workspace(handle, algorithm)};
       way.problem.text += fmt::format(";algo={}", algorithms[static_cast<std::size_t>(algorithm)]);
       ways.push_back(std::move(way));
-    } catch (const CudnnRefusal&) {
+    } catch (const CudnnLibrary::Refusal&) {
       continue;  // not for this layer
     }
   }
@@ -346,7 +346,7 @@ std::vector<LegacyWay> list_ways(const LegacyProblem& problem, const CudnnHandle
 }  // namespace
 
 std::vector<VariantBuilder> legacy_variants(const model::LayerSpec& spec,
-                                            CudnnHandle& handle,
+                                            CudnnLibrary::Handle& handle,
                                             const KernelStep& kernel) {
   std::vector<LegacyProblem> problems;
   try {
@@ -370,7 +370,7 @@ std::vector<VariantBuilder> legacy_variants(const model::LayerSpec& spec,
       }
     } catch (const Unsupported&) {
       continue;  // this cuDNN lacks the call
-    } catch (const CudnnRefusal&) {
+    } catch (const CudnnLibrary::Refusal&) {
       continue;  // or does not take the layer's descriptors
     }
   }

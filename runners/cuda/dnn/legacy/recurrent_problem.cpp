@@ -8,7 +8,6 @@
 #include "runners/cuda/builtin/builtin_layer.hpp"
 #include "runners/cuda/dnn/cudnn_library.hpp"
 #include "runners/cuda/exec/execution_plan.hpp"
-#include "runners/cuda/exec/index_space.hpp"
 
 namespace plumb::cuda {
 namespace {
@@ -28,33 +27,34 @@ std::vector<std::int64_t> gate_order(const model::LayerSpec& spec) {
   return spec.op == "gru" ? std::vector<std::int64_t>{1, 0, 2} : std::vector<std::int64_t>{0};
 }
 
-abi::RecurrentCell cell_of(const model::LayerSpec& spec) {
+abi::LegacyCalls::Recurrent::Cell cell_of(const model::LayerSpec& spec) {
   if (spec.op == "lstm") {
     if (spec.has_input(kPeepholes)) {
       throw Unsupported("cuDNN's LSTM has no peepholes");
     }
-    return abi::RecurrentCell::kLstm;
+    return abi::LegacyCalls::Recurrent::Cell::kLstm;
   }
   if (spec.op == "gru") {
     if (spec.integer("linear_before_reset") == 0) {
       throw Unsupported("cuDNN's GRU resets behind the product with the state, not before it");
     }
-    return abi::RecurrentCell::kGru;
+    return abi::LegacyCalls::Recurrent::Cell::kGru;
   }
   const std::string& fn = spec.text("fn");
   if (fn != "relu" && fn != "tanh") {
     throw Unsupported(fmt::format("cuDNN has no recurrent layer of {}", fn));
   }
-  return fn == "relu" ? abi::RecurrentCell::kRelu : abi::RecurrentCell::kTanh;
+  return fn == "relu" ? abi::LegacyCalls::Recurrent::Cell::kRelu
+                      : abi::LegacyCalls::Recurrent::Cell::kTanh;
 }
 
-abi::LegacyMath math_of(const model::LayerSpec& spec, model::DataType type) {
+abi::LegacyCalls::Math math_of(const model::LayerSpec& spec, model::DataType type) {
   if (type != model::DataType::kF32) {
-    return abi::LegacyMath::kTensorCores;
+    return abi::LegacyCalls::Math::kTensorCores;
   }
-  const bool strict =
-      spec.math == model::MathClass::kStrict || spec.math == model::MathClass::kDeterministic;
-  return strict ? abi::LegacyMath::kFma : abi::LegacyMath::kDefault;
+  const bool strict = spec.math == model::LayerSpec::MathClass::kStrict ||
+                      spec.math == model::LayerSpec::MathClass::kDeterministic;
+  return strict ? abi::LegacyCalls::Math::kFma : abi::LegacyCalls::Math::kDefault;
 }
 
 /// Writer of a problem, tensor by tensor.
@@ -64,7 +64,8 @@ class Writer {
     problem_.cell = cell_of(spec);
     problem_.type = cudnn_type(type_);
     problem_.math = math_of(spec, type_);
-    problem_.bias = spec.has_input(kBias) ? abi::RecurrentBias::kDouble : abi::RecurrentBias::kNone;
+    problem_.bias = spec.has_input(kBias) ? abi::LegacyCalls::Recurrent::Bias::kDouble
+                                          : abi::LegacyCalls::Recurrent::Bias::kNone;
     problem_.batch_first = spec.integer("layout") != 0;
     problem_.shape = model::recurrent_shape(spec);
     reverse_ = spec.text("direction") == "reverse";
@@ -231,7 +232,7 @@ std::vector<KernelLaunch> weight_copies(const model::LayerSpec& spec,
       const bool of_state = piece >= s.gates;
       const std::int64_t gate = order.at(static_cast<std::size_t>(piece % s.gates));
       const std::int64_t columns = of_state ? s.hidden : s.input;
-      const WeightPlace place = places(direction, piece);
+      const RecurrentProblem::WeightPlace place = places(direction, piece);
       copy(s.hidden * columns,
            place.matrix,
            of_state ? kStateWeights : kInputWeights,
@@ -256,7 +257,7 @@ ExecutionPlan recurrent_plan(
   ExecutionPlan plan = begin_plan(spec,
                                   std::vector<TensorLayout>(spec.inputs.size(), kLayout),
                                   std::vector<TensorLayout>(spec.outputs.size(), kLayout));
-  for (const ScratchTensor& made : problem.made) {
+  for (const ExecutionPlan::Scratch& made : problem.made) {
     add_scratch(plan, made);
   }
   const bool constant = spec.inputs.at(kInputWeights).value().constant &&

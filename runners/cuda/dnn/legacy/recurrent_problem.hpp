@@ -5,10 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include "harness/model/key/sequence_shapes.hpp"
-#include "runners/cuda/dnn/recurrent_abi.hpp"
+#include "harness/model/key/operator_families.hpp"
+#include "runners/cuda/dnn/legacy_abi.hpp"
 #include "runners/cuda/exec/execution_plan.hpp"
-#include "runners/cuda/exec/kernel_launch.hpp"
 
 namespace plumb::cuda {
 
@@ -16,10 +15,16 @@ namespace plumb::cuda {
 /// kernels before and after these calls. Its buffers are the layer's operands, its results, the
 /// scratch tensors, then the space of weights. It is a value and needs no library.
 struct RecurrentProblem {
-  abi::RecurrentCell cell = abi::RecurrentCell::kTanh;
-  abi::RecurrentBias bias = abi::RecurrentBias::kNone;
-  abi::Type type = abi::Type::kFloat;
-  abi::LegacyMath math = abi::LegacyMath::kFma;
+  /// Start of a piece of the weights in cuDNN's weight space, in elements.
+  struct WeightPlace {
+    std::int64_t matrix = 0;
+    std::int64_t bias = 0;
+  };
+
+  abi::LegacyCalls::Recurrent::Cell cell = abi::LegacyCalls::Recurrent::Cell::kTanh;
+  abi::LegacyCalls::Recurrent::Bias bias = abi::LegacyCalls::Recurrent::Bias::kNone;
+  abi::CudnnCalls::Type type = abi::CudnnCalls::Type::kFloat;
+  abi::LegacyCalls::Math math = abi::LegacyCalls::Math::kFma;
   bool batch_first = false;
   model::RecurrentShape shape;
   std::size_t x = 0;
@@ -29,7 +34,7 @@ struct RecurrentProblem {
   std::optional<std::size_t> h;   ///< absent: not wanted
   std::optional<std::size_t> c;
   std::size_t lengths = 0;  ///< s32, one for each entry: all are full
-  std::vector<ScratchTensor> made;
+  std::vector<ExecutionPlan::Scratch> made;
   std::vector<KernelLaunch> once;  ///< beside those that fill the space of weights
   std::vector<KernelLaunch> before;
   std::vector<KernelLaunch> behind;
@@ -38,15 +43,10 @@ struct RecurrentProblem {
 /// Translates an `rnn`, `gru` or `lstm`. Throws Unsupported for what cuDNN does not compute:
 /// peepholes, sigmoid alone, a reset before the product with the state, f64.
 [[nodiscard]] RecurrentProblem recurrent_problem(const model::LayerSpec& spec);
-
-/// Start of a piece of the weights in cuDNN's weight space, in elements.
-struct WeightPlace {
-  std::int64_t matrix = 0;
-  std::int64_t bias = 0;
-};
 /// Function that finds a direction's piece of the weights. Pieces are cuDNN's gates by the input,
 /// then by the state.
-using WeightPlaces = std::function<WeightPlace(std::int64_t direction, std::int64_t piece)>;
+using WeightPlaces =
+    std::function<RecurrentProblem::WeightPlace(std::int64_t direction, std::int64_t piece)>;
 
 /// Returns the copies of ONNX's weights and biases into the space, a buffer. ONNX's gates are in
 /// another order than cuDNN's (LSTM: i, o, f, c against i, f, c, o; GRU: z, r, h against r, z, h).

@@ -11,7 +11,7 @@
 #include <memory>
 #include <utility>
 
-#include "runners/cuda/exec/index_space.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
 #include "runners/cuda/observe/kernel_attributes.hpp"
 
 namespace plumb::cuda {
@@ -25,20 +25,20 @@ int small(std::int64_t value) {
 }
 
 /// Returns how many bytes an element of cuDNN's type takes.
-std::int64_t bytes_of(abi::Type type) {
-  return type == abi::Type::kFloat ? 4 : 2;
+std::int64_t bytes_of(abi::CudnnCalls::Type type) {
+  return type == abi::CudnnCalls::Type::kFloat ? 4 : 2;
 }
 
 }  // namespace
 
 RecurrentExecution::RecurrentExecution(const CudnnLibrary& library,
                                        RecurrentProblem problem,
-                                       abi::RecurrentAlgorithm algorithm)
+                                       abi::LegacyCalls::Recurrent::Algorithm algorithm)
     : library_(library),
       calls_(library.recurrent_calls()),
       problem_(std::move(problem)),
       algorithm_(algorithm) {
-  abi::RecurrentCalls calls = calls_;
+  abi::LegacyCalls::Recurrent calls = calls_;
   abi::for_each_recurrent_call(calls, [](const auto& call, const char* name) {
     if (call == nullptr) {
       throw Unsupported(fmt::format("this cuDNN has no {}", name));
@@ -51,23 +51,23 @@ RecurrentExecution::RecurrentExecution(const CudnnLibrary& library,
   const model::RecurrentShape& s = problem_.shape;
   dropout_ = add(calls_.create_dropout, calls_.destroy_dropout);
   layer_ = add(calls_.create, calls_.destroy);
-  library_.check(
-      calls_.set(at(layer_),
-                 algorithm_,
-                 problem_.cell,
-                 problem_.bias,
-                 s.directions > 1 ? abi::RecurrentDirection::kBoth : abi::RecurrentDirection::kOne,
-                 abi::kRecurrentLinearInput,
-                 problem_.type,
-                 abi::Type::kFloat,
-                 problem_.math,
-                 small(s.input),
-                 small(s.hidden),
-                 small(s.hidden),
-                 1,
-                 at(dropout_),
-                 problem_.batch_first ? abi::kRecurrentPadded : 0),
-      "a recurrent layer");
+  library_.check(calls_.set(at(layer_),
+                            algorithm_,
+                            problem_.cell,
+                            problem_.bias,
+                            s.directions > 1 ? abi::LegacyCalls::Recurrent::Direction::kBoth
+                                             : abi::LegacyCalls::Recurrent::Direction::kOne,
+                            abi::kRecurrentLinearInput,
+                            problem_.type,
+                            abi::CudnnCalls::Type::kFloat,
+                            problem_.math,
+                            small(s.input),
+                            small(s.hidden),
+                            small(s.hidden),
+                            1,
+                            at(dropout_),
+                            problem_.batch_first ? abi::kRecurrentPadded : 0),
+                 "a recurrent layer");
   x_ = add(calls_.create_data, calls_.destroy_data);
   make_data(x_, s.input);
   y_ = add(calls_.create_data, calls_.destroy_data);
@@ -78,8 +78,8 @@ RecurrentExecution::RecurrentExecution(const CudnnLibrary& library,
   bias_ = add(tensors.create_tensor, tensors.destroy_tensor);
 }
 
-std::size_t RecurrentExecution::add(abi::RecurrentCalls::Create create,
-                                    abi::RecurrentCalls::Destroy destroy) {
+std::size_t RecurrentExecution::add(abi::LegacyCalls::Recurrent::Create create,
+                                    abi::LegacyCalls::Recurrent::Destroy destroy) {
   descriptors_.push_back(make_owned(library_, create, destroy, "a descriptor"));
   return descriptors_.size() - 1;
 }
@@ -87,16 +87,17 @@ std::size_t RecurrentExecution::add(abi::RecurrentCalls::Create create,
 void RecurrentExecution::make_data(std::size_t index, std::int64_t row) {
   const model::RecurrentShape& s = problem_.shape;
   const std::vector<int> lengths(static_cast<std::size_t>(s.batch), small(s.steps));
-  library_.check(calls_.set_data(at(index),
-                                 problem_.type,
-                                 problem_.batch_first ? abi::RecurrentLayout::kBatchFirst
-                                                      : abi::RecurrentLayout::kTimeFirstPacked,
-                                 small(s.steps),
-                                 small(s.batch),
-                                 small(row),
-                                 lengths.data(),
-                                 nullptr),
-                 "a sequence");
+  library_.check(
+      calls_.set_data(at(index),
+                      problem_.type,
+                      problem_.batch_first ? abi::LegacyCalls::Recurrent::Layout::kBatchFirst
+                                           : abi::LegacyCalls::Recurrent::Layout::kTimeFirstPacked,
+                      small(s.steps),
+                      small(s.batch),
+                      small(row),
+                      lengths.data(),
+                      nullptr),
+      "a sequence");
 }
 
 void RecurrentExecution::make_state(std::size_t index) {
@@ -108,8 +109,8 @@ void RecurrentExecution::make_state(std::size_t index) {
                  "a state");
 }
 
-RecurrentMemory RecurrentExecution::memory(const CudnnHandle& handle) const {
-  RecurrentMemory memory;
+RecurrentExecution::Memory RecurrentExecution::memory(const CudnnLibrary::Handle& handle) const {
+  RecurrentExecution::Memory memory;
   std::size_t reserved = 0;
   library_.check(calls_.set_dropout(at(dropout_), handle.get(), 0.0F, nullptr, 0, 0), "no dropout");
   library_.check(calls_.weight_bytes(handle.get(), at(layer_), &memory.weights),
@@ -121,8 +122,8 @@ RecurrentMemory RecurrentExecution::memory(const CudnnHandle& handle) const {
   return memory;
 }
 
-std::vector<std::vector<WeightPlace>> RecurrentExecution::places(const CudnnHandle& handle,
-                                                                 std::size_t bytes) const {
+std::vector<std::vector<RecurrentProblem::WeightPlace>> RecurrentExecution::places(
+    const CudnnLibrary::Handle& handle, std::size_t bytes) const {
   // Only its address is used, to compute offsets. Nothing is read there.
   alignas(256) static constexpr std::byte kBase{};
   const std::int64_t size = bytes_of(problem_.type);
@@ -131,9 +132,9 @@ std::vector<std::vector<WeightPlace>> RecurrentExecution::places(const CudnnHand
             static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(&kBase))) /
            size;
   };
-  std::vector<std::vector<WeightPlace>> found;
+  std::vector<std::vector<RecurrentProblem::WeightPlace>> found;
   for (std::int64_t direction = 0; direction < problem_.shape.directions; ++direction) {
-    std::vector<WeightPlace>& pieces = found.emplace_back();
+    std::vector<RecurrentProblem::WeightPlace>& pieces = found.emplace_back();
     for (std::int64_t piece = 0; piece < 2 * problem_.shape.gates; ++piece) {
       void* matrix = nullptr;
       void* bias = nullptr;
@@ -148,7 +149,7 @@ std::vector<std::vector<WeightPlace>> RecurrentExecution::places(const CudnnHand
                                          at(bias_),
                                          &bias),
                      "a gate's place");
-      const bool has_bias = problem_.bias != abi::RecurrentBias::kNone;
+      const bool has_bias = problem_.bias != abi::LegacyCalls::Recurrent::Bias::kNone;
       if (matrix == nullptr || (has_bias && bias == nullptr)) {
         throw Unsupported("cuDNN gives no address for a gate's weights");
       }
@@ -158,17 +159,17 @@ std::vector<std::vector<WeightPlace>> RecurrentExecution::places(const CudnnHand
   return found;
 }
 
-void RecurrentExecution::build(const CudnnHandle& handle) const {
-  if (algorithm_ == abi::RecurrentAlgorithm::kPersistDynamic) {
+void RecurrentExecution::build(const CudnnLibrary::Handle& handle) const {
+  if (algorithm_ == abi::LegacyCalls::Recurrent::Algorithm::kPersistDynamic) {
     library_.check(calls_.build_dynamic(handle.get(), at(layer_), small(problem_.shape.batch)),
                    "compiling a recurrent layer");
   }
 }
 
-void RecurrentExecution::run(const CudnnHandle& handle,
+void RecurrentExecution::run(const CudnnLibrary::Handle& handle,
                              std::span<const abi::DevicePointer> buffers,
                              std::size_t space,
-                             const RecurrentMemory& memory,
+                             const RecurrentExecution::Memory& memory,
                              void* workspace) const {
   const auto given = [&](const std::optional<std::size_t>& buffer) -> void* {
     return buffer ? abi::address_of(buffers[*buffer]) : nullptr;
@@ -201,8 +202,8 @@ namespace {
 
 ExecutionPlan built(const model::LayerSpec& spec,
                     const std::shared_ptr<const RecurrentExecution>& execution,
-                    const RecurrentMemory& memory,
-                    CudnnHandle& handle,
+                    const RecurrentExecution::Memory& memory,
+                    CudnnLibrary::Handle& handle,
                     const KernelStep& kernel) {
   const auto begin = std::chrono::steady_clock::now();
   try {
@@ -232,7 +233,7 @@ ExecutionPlan built(const model::LayerSpec& spec,
     plan.workspace_bytes = memory.workspace;
     plan.creation = std::chrono::steady_clock::now() - begin;
     return plan;
-  } catch (const CudnnRefusal& refusal) {
+  } catch (const CudnnLibrary::Refusal& refusal) {
     throw Unsupported(fmt::format("cuDNN: {}", refusal.what()));
   }
 }
@@ -240,7 +241,7 @@ ExecutionPlan built(const model::LayerSpec& spec,
 }  // namespace
 
 std::vector<VariantBuilder> recurrent_variants(const model::LayerSpec& spec,
-                                               CudnnHandle& handle,
+                                               CudnnLibrary::Handle& handle,
                                                const KernelStep& kernel) {
   const RecurrentProblem problem = recurrent_problem(spec);
   const bool adapted = !problem.before.empty() || !problem.behind.empty();
@@ -250,7 +251,7 @@ std::vector<VariantBuilder> recurrent_variants(const model::LayerSpec& spec,
     try {
       const auto execution =
           std::make_shared<const RecurrentExecution>(handle.library(), problem, algorithm);
-      const RecurrentMemory memory = execution->memory(handle);
+      const RecurrentExecution::Memory memory = execution->memory(handle);
       VariantBuilder builder;
       builder.text = fmt::format("impl=cudnn-rnn;algo={}{}", name, adapted ? ";operands=made" : "");
       builder.attributes = tensor_core_attributes({});
@@ -260,7 +261,7 @@ std::vector<VariantBuilder> recurrent_variants(const model::LayerSpec& spec,
         return built(spec, execution, memory, handle, kernel);
       };
       builders.push_back(std::move(builder));
-    } catch (const CudnnRefusal& words) {
+    } catch (const CudnnLibrary::Refusal& words) {
       refusal = refusal.empty() ? fmt::format("cuDNN: {}", words.what()) : refusal;
     }
   }

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-#include "runners/cuda/driver/management_abi.hpp"
+#include "runners/cuda/driver/driver_abi.hpp"
 
 #define PLUMB_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -44,11 +44,15 @@ PLUMB_EXPORT int nvmlDeviceGetHandleByUUID(const char* uuid, void** handle) {
 PLUMB_EXPORT int nvmlDeviceGetMigMode(void*, unsigned*, unsigned*) {
   return kNotSupported;
 }
-PLUMB_EXPORT int nvmlDeviceGetClockInfo(void*, plumb::cuda::abi::ManagedClock, unsigned* mhz) {
+PLUMB_EXPORT int nvmlDeviceGetClockInfo(void*,
+                                        plumb::cuda::abi::ManagementCalls::Clock,
+                                        unsigned* mhz) {
   *mhz = 1000;
   return 0;
 }
-PLUMB_EXPORT int nvmlDeviceGetMaxClockInfo(void*, plumb::cuda::abi::ManagedClock, unsigned* mhz) {
+PLUMB_EXPORT int nvmlDeviceGetMaxClockInfo(void*,
+                                           plumb::cuda::abi::ManagementCalls::Clock,
+                                           unsigned* mhz) {
   *mhz = 1000;
   return 0;
 }
@@ -61,9 +65,8 @@ PLUMB_EXPORT int nvmlDeviceGetTemperature(void* handle, unsigned, unsigned* degr
   *degrees = 20 + static_cast<unsigned>(static_cast<int*>(handle) - devices.data());
   return 0;
 }
-PLUMB_EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(void*,
-                                                         unsigned* count,
-                                                         plumb::cuda::abi::ManagedProcess* list) {
+PLUMB_EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(
+    void*, unsigned* count, plumb::cuda::abi::ManagementCalls::Process* list) {
   if (list == nullptr || *count == 0) {
     *count = 1;
     return plumb::cuda::abi::kManagementInsufficientSize;
@@ -97,6 +100,6 @@ PLUMB_EXPORT int nvmlEventSetFree(void*) {
 PLUMB_EXPORT int nvmlDeviceRegisterEvents(void*, unsigned long long, void*) {
   return 0;
 }
-PLUMB_EXPORT int nvmlEventSetWait_v2(void*, plumb::cuda::abi::ManagedEvent*, unsigned) {
+PLUMB_EXPORT int nvmlEventSetWait_v2(void*, plumb::cuda::abi::ManagementCalls::Event*, unsigned) {
   return kTimeout;
 }

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/importers/symbols/code_listing.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 #include <string>
 
 #include "harness/base/error.hpp"
+#include "harness/importers/symbols/code_finder.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/unit/importers/symbols/jit_dump_builder.hpp"
 
@@ -33,9 +32,9 @@ constexpr const char* kReturn = "ret";
 
 /// A process with code that was made at run time: a hot kernel, another one of the same name, and
 /// one of another name.
-class CodeListing : public testing::Test {
+class ListedCode : public testing::Test {
  protected:
-  CodeListing() {
+  ListedCode() {
     std::ofstream(file_, std::ios::binary) << JitDumpBuilder()
                                                   .load(0x3400, kCode, "jit_kernel")
                                                   .load(0x3600, kCode, "jit_kernel")
@@ -55,13 +54,13 @@ class CodeListing : public testing::Test {
     }
   }
 
-  [[nodiscard]] std::vector<results::CodeListing> list_hottest(
+  [[nodiscard]] std::vector<results::NamedProfile::Listing> list_hottest(
       const std::vector<std::filesystem::path>& dumps) const {
     CodeFinder finder(profile_.mappings, dumps);
     return list_hottest_code(profile_, finder, {"conv", "pool"});
   }
 
-  [[nodiscard]] results::CodeListing list(const std::string& function) const {
+  [[nodiscard]] results::NamedProfile::Listing list(const std::string& function) const {
     return list_code(profile_, {file_}, {"conv", "pool"}, function);
   }
 
@@ -70,9 +69,10 @@ class CodeListing : public testing::Test {
   results::SampledProfile profile_;
 };
 
-TEST_F(CodeListing, has_the_instructions_and_the_samples_of_each) {
-  const results::CodeListing listing = list("");
-  EXPECT_EQ(listing.function, (results::ProfiledFunction{"jit_kernel", "generated"}));
+TEST_F(ListedCode, has_the_instructions_and_the_samples_of_each) {
+  const results::NamedProfile::Listing listing = list("");
+  EXPECT_EQ(listing.function,
+            (results::NamedProfile::CodeNames::Function{"jit_kernel", "generated"}));
   EXPECT_EQ(listing.samples, 4U);
   EXPECT_EQ(listing.counts, (results::BlockCounts{{0, 4}}));
   EXPECT_EQ(listing.of_profile, 10U);
@@ -89,7 +89,7 @@ TEST_F(CodeListing, has_the_instructions_and_the_samples_of_each) {
   EXPECT_EQ(listing.instructions[2].samples, 1U);
 }
 
-TEST_F(CodeListing, is_of_the_function_that_was_named) {
+TEST_F(ListedCode, is_of_the_function_that_was_named) {
   EXPECT_EQ(list("jit_other").samples, 1U);
   try {
     static_cast<void>(list("jit_absent"));
@@ -100,11 +100,11 @@ TEST_F(CodeListing, is_of_the_function_that_was_named) {
   }
 }
 
-TEST_F(CodeListing, of_the_hottest_functions_has_one_code_of_each) {
-  for (results::AddressSample& sample : profile_.samples) {
+TEST_F(ListedCode, of_the_hottest_functions_has_one_code_of_each) {
+  for (results::SampledProfile::Sample& sample : profile_.samples) {
     sample.step = sample.address == 0x3600 ? 0 : 1;
   }
-  const std::vector<results::CodeListing> listings = list_hottest({file_});
+  const std::vector<results::NamedProfile::Listing> listings = list_hottest({file_});
   ASSERT_EQ(listings.size(), 3U);
   EXPECT_EQ(listings[0].function.name, "jit_kernel");
   EXPECT_EQ(listings[0].samples, 4U);
@@ -119,8 +119,8 @@ TEST_F(CodeListing, of_the_hottest_functions_has_one_code_of_each) {
   EXPECT_EQ(listings[2].function.name, "jit_other");
 }
 
-TEST_F(CodeListing, of_code_that_was_not_kept_says_so) {
-  const std::vector<results::CodeListing> listings = list_hottest({});
+TEST_F(ListedCode, of_code_that_was_not_kept_says_so) {
+  const std::vector<results::NamedProfile::Listing> listings = list_hottest({});
   ASSERT_EQ(listings.size(), 2U);
   EXPECT_EQ(listings[0].function.image, results::kGeneratedImage);
   EXPECT_EQ(listings[0].samples, 7U);
@@ -130,34 +130,34 @@ TEST_F(CodeListing, of_code_that_was_not_kept_says_so) {
   EXPECT_THAT(list_hottest({})[0].problem, HasSubstr("absent.so"));
 }
 
-TEST_F(CodeListing, of_code_that_only_a_perf_map_names_says_so) {
+TEST_F(ListedCode, of_code_that_only_a_perf_map_names_says_so) {
   const std::filesystem::path map = folder_.path() / "perf.map";
   std::ofstream(map) << "3000 1000 mapped\n";
-  const std::vector<results::CodeListing> listings = list_hottest({map});
+  const std::vector<results::NamedProfile::Listing> listings = list_hottest({map});
   EXPECT_EQ(listings.at(0).function.name, "mapped");
   EXPECT_THAT(listings[0].problem, HasSubstr("names this code, but does not hold it"));
   EXPECT_THAT(listings[0].instructions, IsEmpty());
   EXPECT_THROW(static_cast<void>(list_code(profile_, {map}, {}, "mapped")), Error);
 }
 
-TEST_F(CodeListing, of_a_profile_without_names_is_an_error) {
+TEST_F(ListedCode, of_a_profile_without_names_is_an_error) {
   EXPECT_THROW(static_cast<void>(list_code(profile_, {}, {}, "")), Error);
 }
 
-TEST_F(CodeListing, of_very_long_code_is_cut_and_says_so) {
+TEST_F(ListedCode, of_very_long_code_is_cut_and_says_so) {
   const std::string code(2 * kMaxListedBytes, '\x90');
   std::ofstream(file_, std::ios::binary) << JitDumpBuilder().load(0x3400, code, "long").bytes();
-  const results::CodeListing listing = list("");
+  const results::NamedProfile::Listing listing = list("");
   EXPECT_EQ(listing.bytes, code.size());
   EXPECT_EQ(listing.bytes_listed, kMaxListedBytes);
   EXPECT_LE(listing.instructions.size(), kMaxListedBytes);
 }
 
-TEST_F(CodeListing, of_a_dump_that_is_cut_off_is_an_error_with_its_name) {
+TEST_F(ListedCode, of_a_dump_that_is_cut_off_is_an_error_with_its_name) {
   std::filesystem::resize_file(file_, std::filesystem::file_size(file_) - 4);
   add(0x3800, 100);
   try {
-    const results::CodeListing listing = list("jit_other");
+    const results::NamedProfile::Listing listing = list("jit_other");
     FAIL() << listing.instructions.size();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), Error::Kind::kUser);
@@ -186,16 +186,16 @@ TEST(CodeListingOfFile, comes_from_the_file_of_the_code) {
   }
   profile.samples = {{.address = address}};
   EXPECT_EQ(listed_function(1), 2);
-  const results::CodeListing listing = list_code(profile, {}, {}, "");
+  const results::NamedProfile::Listing listing = list_code(profile, {}, {}, "");
   EXPECT_THAT(listing.function.name, HasSubstr("listed_function"));
   profile.mappings[0].build_id = "00ff";
   CodeFinder finder(profile.mappings, {});
   EXPECT_THAT(list_hottest_code(profile, finder, {}).at(0).problem, HasSubstr("has changed since"));
   ASSERT_FALSE(listing.instructions.empty());
   EXPECT_EQ(listing.instructions[0].samples, 1U);
-  EXPECT_THAT(
-      listing.instructions,
-      testing::Contains(testing::Field(&results::ListedInstruction::text, HasSubstr("ret"))));
+  EXPECT_THAT(listing.instructions,
+              testing::Contains(testing::Field(&results::NamedProfile::Listing::Instruction::text,
+                                               HasSubstr("ret"))));
 }
 
 }  // namespace

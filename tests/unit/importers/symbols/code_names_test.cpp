@@ -11,7 +11,6 @@
 
 #include "harness/base/error.hpp"
 #include "harness/importers/symbols/code_finder.hpp"
-#include "harness/importers/symbols/code_map.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/unit/importers/symbols/jit_dump_builder.hpp"
 
@@ -33,10 +32,10 @@ std::uint64_t address_in_function() {
 }
 
 /// Returns the mapping of this executable's code.
-results::CodeMapping own_mapping() {
+results::SampledProfile::Mapping own_mapping() {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
-    results::CodeMapping mapping;
+    results::SampledProfile::Mapping mapping;
     unsigned long begin = 0;
     unsigned long end = 0;
     unsigned long offset = 0;
@@ -61,7 +60,8 @@ results::SampledProfile profile_of(const std::vector<std::uint64_t>& addresses) 
   return profile;
 }
 
-results::ProfiledFunction function_at(const results::CodeNames& names, std::uint64_t address) {
+results::NamedProfile::CodeNames::Function function_at(
+    const results::NamedProfile::CodeNames& names, std::uint64_t address) {
   return names.functions.at(names.function_at(address));
 }
 
@@ -69,8 +69,9 @@ TEST(CodeNames, a_function_is_named_by_the_symbols_of_its_file) {
   static_cast<void>(named_function(1));
   results::SampledProfile profile = profile_of({address_in_function()});
   profile.mappings = {own_mapping()};
-  const results::CodeNames names = read_code_names(profile, {});
-  const results::ProfiledFunction function = function_at(names, address_in_function());
+  const results::NamedProfile::CodeNames names = read_code_names(profile, {});
+  const results::NamedProfile::CodeNames::Function function =
+      function_at(names, address_in_function());
   EXPECT_THAT(function.name, HasSubstr("named_function"));
   EXPECT_THAT(function.name, HasSubstr("plumb::importers"));
   EXPECT_EQ(function.image, std::filesystem::path(profile.mappings[0].path).filename());
@@ -105,14 +106,14 @@ std::string with_symbols_as(Elf64_Word type, std::string elf) {
 }
 
 /// Returns the bytes of a mapping's file.
-std::string read_bytes(const results::CodeMapping& mapping) {
+std::string read_bytes(const results::SampledProfile::Mapping& mapping) {
   std::ifstream file(mapping.path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
 TEST(CodeNames, debug_information_by_build_id_names_the_functions_of_a_stripped_file) {
   static_cast<void>(named_function(1));
-  std::vector<results::CodeMapping> mappings{own_mapping()};
+  std::vector<results::SampledProfile::Mapping> mappings{own_mapping()};
   mappings[0].build_id = ElfSymbols(std::filesystem::path(mappings[0].path)).build_id();
   const std::string id = mappings[0].build_id;
   if (id.empty()) {
@@ -131,19 +132,21 @@ TEST(CodeNames, debug_information_by_build_id_names_the_functions_of_a_stripped_
   const TemporaryFolder folder;
   mappings[0].path = (folder.path() / "stripped").string();
   std::ofstream(mappings[0].path, std::ios::binary) << stripped;
-  const FoundCode unnamed = CodeFinder(mappings, {}, folder.path()).find(address_in_function());
+  const CodeFinder::Found unnamed =
+      CodeFinder(mappings, {}, folder.path()).find(address_in_function());
   EXPECT_THAT(unnamed.function.name, testing::Not(HasSubstr("named_function")));
   std::filesystem::create_directory(folder.path() / id.substr(0, 2));
   std::ofstream(folder.path() / id.substr(0, 2) / (id.substr(2) + ".debug"), std::ios::binary)
       << debug;
-  const FoundCode found = CodeFinder(mappings, {}, folder.path()).find(address_in_function());
+  const CodeFinder::Found found =
+      CodeFinder(mappings, {}, folder.path()).find(address_in_function());
   EXPECT_THAT(found.function.name, HasSubstr("named_function"));
   EXPECT_EQ(found.file, mappings[0].path) << "which holds the code";
 }
 
 TEST(CodeNames, a_broken_file_with_debug_information_costs_no_symbols_of_the_file_itself) {
   static_cast<void>(named_function(1));
-  std::vector<results::CodeMapping> mappings{own_mapping()};
+  std::vector<results::SampledProfile::Mapping> mappings{own_mapping()};
   const std::string id = ElfSymbols(std::filesystem::path(mappings[0].path)).build_id();
   if (id.empty()) {
     GTEST_SKIP() << "the linker gave this program no build-id";
@@ -155,7 +158,7 @@ TEST(CodeNames, a_broken_file_with_debug_information_costs_no_symbols_of_the_fil
   std::filesystem::create_directory(folder.path() / id.substr(0, 2));
   std::ofstream(folder.path() / id.substr(0, 2) / (id.substr(2) + ".debug")) << "words";
   CodeFinder finder(mappings, {}, folder.path());
-  const FoundCode found = finder.find(address_in_function());
+  const CodeFinder::Found found = finder.find(address_in_function());
   EXPECT_THAT(found.function.name, HasSubstr("named_function"));
   EXPECT_EQ(found.problem, "");
   EXPECT_THAT(finder.problems(), ElementsAre(HasSubstr(id.substr(2) + ".debug")));
@@ -165,7 +168,7 @@ TEST(CodeNames, a_file_that_changed_names_nothing) {
   results::SampledProfile profile = profile_of({address_in_function()});
   profile.mappings = {own_mapping()};
   profile.mappings[0].build_id = "0123";
-  const results::CodeNames names = read_code_names(profile, {});
+  const results::NamedProfile::CodeNames names = read_code_names(profile, {});
   EXPECT_EQ(function_at(names, address_in_function()).name, "");
   EXPECT_THAT(names.problems, ElementsAre(HasSubstr("has changed")));
 }
@@ -175,12 +178,15 @@ TEST(CodeNames, what_has_no_symbol_counts_under_its_mapping) {
   profile.mappings = {{0x1000, 0x2000, 0, "/nowhere/libx.so.1", ""},
                       {0x2000, 0x3000, 0, "[vdso]", ""},
                       {0x3000, 0x4000, 0, "", ""}};
-  const results::CodeNames names = read_code_names(profile, {});
-  EXPECT_EQ(function_at(names, 0x1500), (results::ProfiledFunction{"", "libx.so.1"}));
-  EXPECT_EQ(function_at(names, 0x2500), (results::ProfiledFunction{"", "[vdso]"}));
-  EXPECT_EQ(function_at(names, 0x3500), (results::ProfiledFunction{"", "generated"}));
+  const results::NamedProfile::CodeNames names = read_code_names(profile, {});
+  EXPECT_EQ(function_at(names, 0x1500),
+            (results::NamedProfile::CodeNames::Function{"", "libx.so.1"}));
+  EXPECT_EQ(function_at(names, 0x2500), (results::NamedProfile::CodeNames::Function{"", "[vdso]"}));
+  EXPECT_EQ(function_at(names, 0x3500),
+            (results::NamedProfile::CodeNames::Function{"", "generated"}));
   EXPECT_EQ(names.function_at(0x3500), names.function_at(0x3600));
-  EXPECT_EQ(function_at(names, 0x9000), (results::ProfiledFunction{"", "unmapped"}));
+  EXPECT_EQ(function_at(names, 0x9000),
+            (results::NamedProfile::CodeNames::Function{"", "unmapped"}));
   EXPECT_THAT(names.problems,
               ElementsAre(HasSubstr("/nowhere/libx.so.1"), HasSubstr("no names of the code")));
 }
@@ -193,9 +199,12 @@ TEST(CodeNames, generated_code_is_named_by_its_dump) {
   std::ofstream(folder.path() / "broken.dump") << "words";
   results::SampledProfile profile = profile_of({0x3500, 0x3700});
   profile.mappings = {{0x3000, 0x4000, 0, "", ""}};
-  const results::CodeNames names = read_code_names(profile, {file, folder.path() / "broken.dump"});
-  EXPECT_EQ(function_at(names, 0x3500), (results::ProfiledFunction{"jit_kernel", "generated"}));
-  EXPECT_EQ(function_at(names, 0x3700), (results::ProfiledFunction{"", "generated"}));
+  const results::NamedProfile::CodeNames names =
+      read_code_names(profile, {file, folder.path() / "broken.dump"});
+  EXPECT_EQ(function_at(names, 0x3500),
+            (results::NamedProfile::CodeNames::Function{"jit_kernel", "generated"}));
+  EXPECT_EQ(function_at(names, 0x3700),
+            (results::NamedProfile::CodeNames::Function{"", "generated"}));
   EXPECT_THAT(names.problems, ElementsAre(HasSubstr("broken.dump")));
 }
 
@@ -208,12 +217,15 @@ TEST(CodeNames, a_perf_map_names_generated_code_that_no_dump_has) {
   std::ofstream(map) << "1000 1000 stale\n3400 100 mapped\n3500 100 mapped\n9000 100 gone\n";
   results::SampledProfile profile = profile_of({0x1500, 0x3450, 0x3550, 0x3650, 0x9050});
   profile.mappings = {{0x1000, 0x2000, 0, "/nowhere/libx.so.1", ""}, {0x3000, 0x4000, 0, "", ""}};
-  const results::CodeNames names = read_code_names(profile, {dump, map});
+  const results::NamedProfile::CodeNames names = read_code_names(profile, {dump, map});
   EXPECT_EQ(function_at(names, 0x1500).name, "") << "code of a file is not generated";
   EXPECT_EQ(function_at(names, 0x3450).name, "dumped");
-  EXPECT_EQ(function_at(names, 0x3550), (results::ProfiledFunction{"mapped", "generated"}));
-  EXPECT_EQ(function_at(names, 0x3650), (results::ProfiledFunction{"", "generated"}));
-  EXPECT_EQ(function_at(names, 0x9050), (results::ProfiledFunction{"gone", "generated"}));
+  EXPECT_EQ(function_at(names, 0x3550),
+            (results::NamedProfile::CodeNames::Function{"mapped", "generated"}));
+  EXPECT_EQ(function_at(names, 0x3650),
+            (results::NamedProfile::CodeNames::Function{"", "generated"}));
+  EXPECT_EQ(function_at(names, 0x9050),
+            (results::NamedProfile::CodeNames::Function{"gone", "generated"}));
 }
 
 TEST(CodeNames, calls_are_named_by_the_byte_before_they_return) {
@@ -224,12 +236,12 @@ TEST(CodeNames, calls_are_named_by_the_byte_before_they_return) {
   results::SampledProfile profile = profile_of({0x3500});
   profile.mappings = {{0x3000, 0x4000, 0, "", ""}};
   profile.chains = {{0x3600}};  // the call is the last instruction
-  const results::CodeNames names = read_code_names(profile, {file});
+  const results::NamedProfile::CodeNames names = read_code_names(profile, {file});
   EXPECT_EQ(function_at(names, 0x35ff).name, "jit_kernel");
 }
 
 TEST(ElfSymbols, knows_where_the_bytes_of_a_file_are_loaded) {
-  const results::CodeMapping mapping = own_mapping();
+  const results::SampledProfile::Mapping mapping = own_mapping();
   const ElfSymbols symbols{std::filesystem::path(mapping.path)};
   EXPECT_TRUE(symbols.is_complete());
   EXPECT_GT(symbols.size(), 100U);

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "harness/base/error.hpp"
-#include "harness/importers/symbols/code_map.hpp"
+#include "harness/importers/symbols/code_finder.hpp"
 #include "tests/unit/importers/symbols/jit_dump_builder.hpp"
 
 namespace plumb::importers {
@@ -13,7 +13,7 @@ namespace {
 
 using testing::ElementsAre;
 
-std::vector<std::string> described(const JitDump& dump) {
+std::vector<std::string> described(const CodeFinder::JitDump& dump) {
   std::vector<std::string> texts;
   for (const NamedCode& code : dump.functions) {
     texts.push_back(std::to_string(code.begin) + "-" + std::to_string(code.end) + " " + code.name);
@@ -28,7 +28,7 @@ TEST(JitDump, names_the_code_of_each_load_by_address) {
                                 .load(100, "0123456789", "early")
                                 .other(3, "")
                                 .bytes();
-  const JitDump dump = read_jit_dump(bytes);
+  const CodeFinder::JitDump dump = read_jit_dump(bytes);
   EXPECT_THAT(described(dump), ElementsAre("100-110 early", "300-303 late"));
   EXPECT_EQ(bytes.substr(dump.functions[0].offset, 10), "0123456789");
   EXPECT_EQ(bytes.substr(dump.functions[1].offset, 3), "abc");
@@ -62,18 +62,19 @@ TEST(JitDump, what_is_cut_off_keeps_the_records_before) {
   const std::string whole =
       JitDumpBuilder().load(100, "abc", "first").load(200, "def", "second").bytes();
   for (const std::size_t missing : {std::size_t{1}, std::size_t{50}}) {
-    const JitDump dump = read_jit_dump(whole.substr(0, whole.size() - missing));
+    const CodeFinder::JitDump dump = read_jit_dump(whole.substr(0, whole.size() - missing));
     EXPECT_TRUE(dump.cut_off);
     EXPECT_THAT(described(dump), ElementsAre("100-103 first"));
   }
 }
 
 TEST(JitDump, long_names_are_cut_and_impossible_sizes_left_out) {
-  const JitDump dump = read_jit_dump(JitDumpBuilder()
-                                         .load(100, "abc", std::string(2 * kMaxCodeName, 'n'))
-                                         .load(0xFFFF'FFFF'FFFF'FFFF, "abc", "wraps")
-                                         .load(200, "", "empty")
-                                         .bytes());
+  const CodeFinder::JitDump dump =
+      read_jit_dump(JitDumpBuilder()
+                        .load(100, "abc", std::string(2 * kMaxCodeName, 'n'))
+                        .load(0xFFFF'FFFF'FFFF'FFFF, "abc", "wraps")
+                        .load(200, "", "empty")
+                        .bytes());
   ASSERT_EQ(dump.functions.size(), 1U);
   EXPECT_EQ(dump.functions[0].name.size(), kMaxCodeName);
 }

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/base/error.hpp"
-#include "harness/importers/symbols/code_map.hpp"
+#include "harness/importers/symbols/code_finder.hpp"
 
 namespace plumb::importers {
 namespace {

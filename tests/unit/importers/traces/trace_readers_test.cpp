@@ -10,13 +10,11 @@
 
 #include "harness/base/error.hpp"
 #include "harness/importers/traces/trace_file.hpp"
-#include "harness/importers/traces/trace_parts.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace plumb::importers {
 namespace {
 
-using results::ExecutedCall;
 using results::ExecutedTrace;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -46,10 +44,10 @@ constexpr const char* kVersion0 =
 TEST(OnednnLog, reads_the_older_form) {
   const ExecutedTrace trace = read_log(kVersion0);
   ASSERT_EQ(trace.calls.size(), 2U);
-  EXPECT_EQ(trace.call(0).kind, ExecutedCall::Kind::kReorder);
+  EXPECT_EQ(trace.call(0).kind, results::ExecutedTrace::Call::Kind::kReorder);
   EXPECT_EQ(trace.call(0).duration, Seconds(0.25e-3));
-  const ExecutedCall conv = trace.call(1);
-  EXPECT_EQ(conv.kind, ExecutedCall::Kind::kCompute);
+  const results::ExecutedTrace::Call conv = trace.call(1);
+  EXPECT_EQ(conv.kind, results::ExecutedTrace::Call::Kind::kCompute);
   EXPECT_EQ(conv.operation, "convolution");
   EXPECT_EQ(conv.implementation, "jit:avx512_core");
   EXPECT_THAT(conv.types, ElementsAre("f32", "f32", "f32"));
@@ -70,7 +68,7 @@ TEST(OnednnLog, reads_version_1_with_time_stamps) {
       "onednn_verbose,v1,primitive,create:cache_hit,cpu,matmul,x,undef,,,,,0.01\n"
       "onednn_verbose,v1,graph,exec,cpu,100002,x,y,z,,,,,0.01\n");
   ASSERT_EQ(trace.calls.size(), 2U);
-  EXPECT_EQ(trace.call(0).kind, ExecutedCall::Kind::kCreation);
+  EXPECT_EQ(trace.call(0).kind, results::ExecutedTrace::Call::Kind::kCreation);
   EXPECT_THAT(trace.call(1).types, ElementsAre("f32", "bf16"));
   EXPECT_EQ(trace.call(1).layouts, "src:ab wei:BA16a64b");
   EXPECT_TRUE(trace.timed);
@@ -165,7 +163,7 @@ TEST(EventTrace, reads_a_profile_of_the_onnx_runtime) {
   EXPECT_THAT(trace.call(0).inputs, ElementsAre(ElementsAre(1, 3, 8, 8), ElementsAre(4, 3, 3, 3)));
   EXPECT_THAT(trace.call(0).types, ElementsAre("float", "float"));
   EXPECT_EQ(trace.call(0).execution, 0U);
-  EXPECT_EQ(trace.call(1).kind, ExecutedCall::Kind::kReorder);
+  EXPECT_EQ(trace.call(1).kind, results::ExecutedTrace::Call::Kind::kReorder);
   ASSERT_EQ(trace.executions.size(), 1U);
   EXPECT_DOUBLE_EQ(trace.executions[0].duration.count(), 100e-6);
 }
@@ -200,7 +198,7 @@ TEST(EventTrace, reads_the_outermost_operators_of_kineto_and_copies_within) {
   ASSERT_GE(trace.call(0).inputs.size(), 2U);
   EXPECT_THAT(trace.call(0).inputs[1], ElementsAre(4, 3, 3, 3));
   EXPECT_EQ(trace.call(1).operation, "aten::clone");
-  EXPECT_EQ(trace.call(1).kind, ExecutedCall::Kind::kCopy);
+  EXPECT_EQ(trace.call(1).kind, results::ExecutedTrace::Call::Kind::kCopy);
   EXPECT_EQ(trace.call(1).name, "aten::conv2d");
   EXPECT_EQ(trace.call(3).operation, "aten::relu_");
 }
@@ -258,7 +256,7 @@ TEST(EventTrace, torch_compile_at_work_is_one_call) {
 {{"ph":"X","cat":"cpu_op","name":"aten::relu","pid":7,"tid":7,"ts":800,"dur":9,"args":{{}}}}]}})json",
         name));
     ASSERT_EQ(trace.calls.size(), 2U) << name;
-    EXPECT_EQ(trace.call(0).kind, ExecutedCall::Kind::kCreation);
+    EXPECT_EQ(trace.call(0).kind, results::ExecutedTrace::Call::Kind::kCreation);
     EXPECT_EQ(trace.call(0).operation, results::kModelCompilation);
     EXPECT_NEAR(trace.call(0).duration.count(), 700e-6, 1e-12);
     EXPECT_EQ(trace.call(0).execution, 0U);
@@ -321,13 +319,13 @@ TEST(CudaLibraryLog, reads_operations_of_cudnn) {
   const ExecutedTrace trace = read_cuda_log(kCudnn);
   EXPECT_EQ(trace.format, "cudnn");
   ASSERT_EQ(trace.calls.size(), 2U) << "a descriptor is no call";
-  const ExecutedCall conv = trace.call(0);
+  const results::ExecutedTrace::Call conv = trace.call(0);
   EXPECT_EQ(conv.operation, "convolution");
   EXPECT_EQ(conv.implementation, "cudnnConvolutionForward CUDNN_CONVOLUTION_FWD_ALGO_GEMM");
   EXPECT_THAT(conv.inputs, ElementsAre(ElementsAre(1, 3, 224, 224), ElementsAre(64, 3, 7, 7)));
   EXPECT_THAT(conv.types, ElementsAre("float", "float"));
   EXPECT_EQ(conv.layouts, "src:acdb");
-  EXPECT_EQ(trace.call(1).kind, ExecutedCall::Kind::kReorder);
+  EXPECT_EQ(trace.call(1).kind, results::ExecutedTrace::Call::Kind::kReorder);
 }
 
 TEST(CudaLibraryLog, reads_products_of_both_interfaces_of_cublas) {

@@ -327,9 +327,10 @@ Deviation worst_distance(std::span<const double> distances,
   // On lenet, squeezenet1.1, shufflenet and mobilenet-v2 oneDNN's distances from the reference were
   // at most 1.4 times those that measure_rounding() found.
   constexpr double kOfRounding = 4.0;
-  // Whatever explains it, a tenth is no answer in f32. With few digits most of a deep model's
-  // gradient may be rounding, and zeros would be as near as 1.
-  const double cap = most < kFewDigits ? 0.1 : 1.0;
+  // Whatever explains it, a third is no answer in f32: two right steps of ResNet-152 by a batch of
+  // 2 lay 0.14 apart. With few digits most of a deep model's gradient may be rounding, and zeros
+  // would be as near as 1.
+  const double cap = most < kFewDigits ? 0.3 : 1.0;
   Deviation worst{0.0, most};
   for (std::size_t kind = 0; kind < distances.size(); ++kind) {
     const double explained = kind < rounding.size() ? kOfRounding * rounding[kind] : 0.0;

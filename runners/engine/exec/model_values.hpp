@@ -76,7 +76,7 @@ struct Deviation {
 };
 
 /// Returns the distance that is the largest beside what rounding explains of its kind: four times
-/// what measure_rounding() found, at least `most` and otherwise at most 0.1, or 1 where `most` is
+/// what measure_rounding() found, at least `most` and otherwise at most 0.3, or 1 where `most` is
 /// that of few digits. An empty `rounding` is not known.
 [[nodiscard]] Deviation worst_distance(std::span<const double> distances,
                                        std::span<const double> rounding,

@@ -42,9 +42,11 @@ TEST(OutputDifference, what_rounding_moves_is_tolerated_and_no_more) {
   EXPECT_TRUE(worst_distance(std::vector<double>{1e-4, 7e-3}, {}, 1e-3).is_beyond());
 }
 
-TEST(OutputDifference, nothing_explains_a_tenth_or_what_is_no_number) {
+TEST(OutputDifference, nothing_explains_a_third_or_what_is_no_number) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_TRUE(worst_distance(std::vector<double>{0.2}, std::vector<double>{1.0}, 1e-3).is_beyond());
+  EXPECT_TRUE(worst_distance(std::vector<double>{0.4}, std::vector<double>{1.0}, 1e-3).is_beyond());
+  EXPECT_DOUBLE_EQ(worst_distance(std::vector<double>{0.2}, std::vector<double>{1.0}, 1e-3).most,
+                   0.3);
   EXPECT_FALSE(worst_distance(std::vector<double>{0.9}, std::vector<double>{0.3}, 0.1).is_beyond());
   EXPECT_TRUE(worst_distance(std::vector<double>{0.9}, std::vector<double>{0.2}, 0.1).is_beyond());
   EXPECT_TRUE(worst_distance(std::vector<double>{1.1}, std::vector<double>{2.0}, 0.1).is_beyond());

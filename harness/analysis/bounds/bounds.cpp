@@ -328,21 +328,21 @@ std::vector<SingleLayerResult> single_layer_results(std::span<const model::Liste
 
 namespace {
 
-/// Returns the library's bound on executions in a mode.
-std::optional<Seconds> library_bound(const ModelBounds& model, const results::ExecutionMode& mode) {
-  if (!mode.has_own_layers()) {
-    return std::nullopt;
+/// Returns the library's bound on executions in a mode. Parallel branches have their own.
+std::optional<Seconds> library_bound(const ModelBounds& model, const std::string& mode) {
+  for (const results::BoundKind kind :
+       {results::BoundKind::kLibrary, results::BoundKind::kLibraryParallel}) {
+    if (const std::optional<std::string> wanted = mode_of_bound(kind, mode)) {
+      return complete_time(model, kind, *wanted);
+    }
   }
-  return complete_time(
-      model,
-      mode.has_branches() ? results::BoundKind::kLibraryParallel : results::BoundKind::kLibrary,
-      mode.fusion ? "fusion" : "plain");
+  return std::nullopt;
 }
 
 ModelSummary::Mode mode_summary(const ModelBounds& model, const std::string& name) {
   ModelSummary::Mode mode;
   mode.mode = name;
-  mode.bound = library_bound(model, results::execution_mode_from(name));
+  mode.bound = library_bound(model, name);
   mode.predicted = complete_time(model, results::BoundKind::kPredicted, name);
   const auto execution = std::find_if(model.executions.begin(),
                                       model.executions.end(),

@@ -116,24 +116,35 @@ std::optional<Seconds> known_time(const Bound& bound) {
   return known ? std::optional<Seconds>(bound.seconds) : std::nullopt;
 }
 
-// The bounds are of the model's own type. They do not hold for a mode in another type, and those of
-// layers not for a mode with other layers.
-bool must_not_exceed(const Bound& bound, const ExecutionTime& execution) {
-  const results::ExecutionMode mode = results::execution_mode_from(execution.mode);
-  using results::BoundKind;
-  const BoundKind library = mode.has_branches() ? BoundKind::kLibraryParallel : BoundKind::kLibrary;
-  return bound.complete && mode.other_type().empty() &&
-         (bound.kind == BoundKind::kHardware || bound.kind == BoundKind::kHardwareUpdate ||
-          (bound.kind == library && mode.has_own_layers() &&
-           bound.mode == (mode.fusion ? "fusion" : "plain")));
+namespace {
+
+bool is_of_hardware(results::BoundKind kind) {
+  return kind == results::BoundKind::kHardware || kind == results::BoundKind::kHardwareUpdate;
 }
 
-const Bound* find_bound(const ModelBounds& model, results::BoundKind kind, std::string_view mode) {
-  const auto found =
-      std::find_if(model.bounds.begin(), model.bounds.end(), [&](const Bound& bound) {
-        return bound.kind == kind && bound.mode == mode;
-      });
-  return found == model.bounds.end() ? nullptr : &*found;
+}  // namespace
+
+std::optional<std::string> mode_of_bound(results::BoundKind kind, std::string_view mode) {
+  if (kind == results::BoundKind::kPredicted) {
+    return std::string(mode);
+  }
+  const results::ExecutionMode options = results::execution_mode_from(mode);
+  if (is_of_hardware(kind)) {
+    return options.other_type().empty() ? std::optional<std::string>("any") : std::nullopt;
+  }
+  const bool can_be_beaten = kind == results::BoundKind::kLibrary && options.has_branches();
+  if (!options.has_own_layers() || can_be_beaten) {
+    return std::nullopt;
+  }
+  return options.fusion ? "fusion" : "plain";
+}
+
+bool must_not_exceed(const Bound& bound, const ExecutionTime& execution) {
+  using results::BoundKind;
+  const bool promises = is_of_hardware(bound.kind) || bound.kind == BoundKind::kLibrary ||
+                        (bound.kind == BoundKind::kLibraryParallel &&
+                         results::execution_mode_from(execution.mode).has_branches());
+  return promises && bound.complete && bound.mode == mode_of_bound(bound.kind, execution.mode);
 }
 
 const Bound* find_complete(const ModelBounds& model,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -117,9 +118,17 @@ struct Bound {
 /// is measured.
 [[nodiscard]] std::optional<Seconds> known_time(const Bound& bound);
 
-/// Returns whether no execution in this mode can beat a bound. The bound must be complete. Its kind
-/// must be `hardware`, `hardware_update`, or `library` (with parallel branches `library_parallel`)
-/// with or without fusion as the execution. False for executions in another type than the model's.
+/// Returns the mode of the bound or estimate of a kind that belongs to executions in a mode: "any"
+/// of `hardware` and `hardware_update`, that mode itself of `predicted`, else "plain" or "fusion".
+/// Absent: none does. The bounds are of the model's own type, so they do not hold for a mode in
+/// another type, and those of layers not for a mode with other layers. Parallel branches may beat
+/// `library`. Throws Error{kUser} if the mode of the executions is none.
+[[nodiscard]] std::optional<std::string> mode_of_bound(results::BoundKind kind,
+                                                       std::string_view mode);
+
+/// Returns whether no execution in this mode can beat a bound. The bound must be complete, and of
+/// the mode that mode_of_bound() returns. Its kind must be `hardware`, `hardware_update`, or
+/// `library` (with parallel branches `library_parallel`).
 [[nodiscard]] bool must_not_exceed(const Bound& bound, const ExecutionTime& execution);
 
 /// Step of a partition or of the critical path: a layer, or several fused into one.
@@ -159,11 +168,17 @@ struct ModelBounds {
   std::vector<std::string> disturbances;  ///< rows and executions that were disturbed or unstable
 };
 
-/// Returns a bound, complete or not. `mode`: "plain", "fusion", or "any" for `hardware`. nullptr:
-/// there is none.
-[[nodiscard]] const Bound* find_bound(const ModelBounds& model,
-                                      results::BoundKind kind,
-                                      std::string_view mode);
+/// Returns a bound of a ModelBounds or ModelResults, complete or not. `mode`: as mode_of_bound()
+/// returns it. nullptr: there is none.
+template <typename Model>
+[[nodiscard]] const auto* find_bound(const Model& model,
+                                     results::BoundKind kind,
+                                     std::string_view mode) {
+  const auto found = std::find_if(model.bounds.begin(), model.bounds.end(), [&](const auto& bound) {
+    return bound.kind == kind && bound.mode == mode;
+  });
+  return found == model.bounds.end() ? nullptr : &*found;
+}
 /// Returns a bound as find_bound() does, if it is complete.
 [[nodiscard]] const Bound* find_complete(const ModelBounds& model,
                                          results::BoundKind kind,

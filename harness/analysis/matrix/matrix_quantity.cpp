@@ -6,8 +6,8 @@
 #include <iterator>
 #include <utility>
 
+#include "harness/analysis/bounds/model_bounds.hpp"
 #include "harness/analysis/matrix/matrix.hpp"
-#include "harness/results/execution.hpp"
 
 namespace plumb::analysis {
 namespace {
@@ -77,32 +77,10 @@ Matrix::Value time_in_mode(Quantity quantity, const std::string& mode, const Mod
   return {time, {}, found->disturbed};
 }
 
-/// Returns the mode of the bound that holds for an execution. Empty: no bound of this kind does.
-std::string mode_of_bound(BoundKind kind, const std::string& mode) {
-  if (kind == BoundKind::kPredicted) {
-    return mode;
-  }
-  const results::ExecutionMode options = results::execution_mode_from(mode);
-  const bool needs_parallel = options.has_branches() && kind == BoundKind::kLibrary;
-  if (!options.other_type().empty() || needs_parallel) {
-    return {};
-  }
-  if (kind == BoundKind::kHardware) {
-    return "any";
-  }
-  if (!options.has_own_layers()) {
-    return {};
-  }
-  return options.fusion ? "fusion" : kPlain;
-}
-
 Matrix::Value bound_in_mode(BoundKind kind, const std::string& mode, const ModelResults& model) {
-  const std::string wanted = mode_of_bound(kind, mode);
-  const auto found = std::find_if(
-      model.bounds.begin(), model.bounds.end(), [&](const ModelResults::BoundTime& each) {
-        return each.kind == kind && each.mode == wanted;
-      });
-  if (wanted.empty() || found == model.bounds.end()) {
+  const std::optional<std::string> wanted = mode_of_bound(kind, mode);
+  const ModelResults::BoundTime* const found = wanted ? find_bound(model, kind, *wanted) : nullptr;
+  if (found == nullptr) {
     return missing(Matrix::Value::Missing::Kind::kNoBound,
                    "no bound",
                    fmt::format("there is no {} for the mode {}", to_text(kind), mode),

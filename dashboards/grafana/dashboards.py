@@ -7,6 +7,7 @@ from elements import STORE as OF_STORE
 
 NONE_IS_GOOD = steps(GREEN, (1, RED))
 NONE_IS_CALM = steps(GREEN, (1, YELLOW))
+# A unit test compares this, and AGE's first step, with those of `plumb report --dashboard` (reporting/content/store/store_pages.hpp).
 NEAR_BOUND = steps(RED, (0.5, YELLOW), (0.8, GREEN))
 SLOWER = steps(GREEN, (1.02, YELLOW), (1.05, RED))
 FASTER = steps(RED, (0.98, BLUE), (1.02, GREEN))

@@ -3,40 +3,21 @@
 const board = JSON.parse(document.getElementById('data').textContent);
 const page = document.getElementById('page');
 const kDay = 86400e3;
-const kNear = 0.8, kFar = 0.5;  // as in dashboards/grafana/dashboards.py
 // From red far from the bound to green at it.
 const hue = (ratio) => 'hsl(' + Math.round(130 * Math.max(0, Math.min(1, ratio))) + ' 60% 36%)';
-const kChange = {broken: 'bad', regressed: 'bad', suspected: 'warn', improved: 'good'};
 const title = (model) => model.model + ' · ' + model.batch + ' · ' + model.dtype + Object.entries(model.dims).map(([axis, extent]) => ' · ' + axis + ' ' + extent).join('');
 const place = (series) => series.device + ' · ' + series.stack + (series.threads === '1' ? '' : ' · ' + series.threads + ' threads');
 const newest = (model) => model.points[model.points.length - 1];
 const percent = (ratio) => known(ratio) ? (100 * ratio).toFixed(0) + ' %' : '–';
-const nearness = (ratio) => !known(ratio) ? 'none' : ratio >= kNear ? 'good' : ratio >= kFar ? 'warn' : 'bad';
 const day = (moment) => new Date(moment).toISOString().slice(5, 10);
 
 const commitCell = (commit) => commit ? {node: commitLink(commit.name, commit.url), value: null} : '–';
 
-function tile(label, text, state, explanation) {
-  return make('div', {class: 'tile ' + state, title: explanation}, make('strong', {}, text), make('span', {}, label));
-}
+const changesOf = (model) => model.states.filter((state) => state.tone);
 
 function tiles() {
-  const number = (state, metric) => board.models.filter((model) => model.states.some((s) => s.state === state && s.metric === metric)).length;
-  const counted = (label, state, metric, colour, explanation) => {
-    const n = number(state, metric);
-    return tile(label, String(n), n ? colour : 'calm', explanation);
-  };
-  const oldest = Math.max(...board.suites.map((suite) => suite.age_seconds));
-  page.append(make('div', {class: 'tiles'},
-    counted('broken', 'broken', 'latency', 'bad', 'worked in the baseline and no longer works'),
-    counted('regressed', 'regressed', 'latency', 'bad', 'slower than the baseline in the newest two comparable runs'),
-    counted('suspected', 'suspected', 'latency', 'warn', 'only the newest run is slower'),
-    counted('capability lost', 'regressed', 'bound_library', 'warn', 'the library bound got worse, confirmed'),
-    counted('inconclusive', 'inconclusive', 'latency', 'warn', 'not enough evidence to say'),
-    counted('no baseline', 'no_baseline', 'latency', 'warn', 'nothing to compare with'),
-    counted('improved', 'improved', 'latency', 'good', 'faster than the baseline'),
-    tile('bound ÷ end to end', percent(board.mean_ratio), nearness(board.mean_ratio), 'geometric mean over the models; 100 % is at the bound'),
-    tile('oldest suite', age(oldest), oldest > 36 * 3600 ? 'warn' : 'calm', 'time since the last run of the suite that has waited longest')));
+  page.append(make('div', {class: 'tiles'}, ...board.tiles.map((tile) =>
+    make('div', {class: 'tile ' + tile.tone, title: tile.explanation}, make('strong', {}, tile.text), make('span', {}, tile.label)))));
 }
 
 // A cell of the heat map: coloured by how near to its bound the model is; below it what was measured, or else the bound.
@@ -81,22 +62,17 @@ function distanceOverTime() {
 }
 
 function changes() {
-  const rows = board.models.flatMap((model) => model.states.filter((s) => kChange[s.state]).map((s) => [title(model), place(model), s.mode, s.metric,
-    {node: make('span', {class: 'heat ' + kChange[s.state]}, s.state), value: null}, ratioCell(s.ratio), commitCell(newest(model).commit)]));
+  const rows = board.models.flatMap((model) => changesOf(model).map((s) => [title(model), place(model), s.mode, s.metric,
+    {node: make('span', {class: 'heat ' + s.tone}, s.state), value: null}, ratioCell(s.ratio), commitCell(newest(model).commit)]));
   page.append(make('h2', {}, 'Changes against the baseline'));
   page.append(rows.length ? table('Ratio: newest ÷ baseline, above 1 is slower. Regressed: the newest two comparable runs both show it.', ['model', 'where', 'mode', 'quantity', 'verdict', '#ratio', 'commit of the newest run'], rows)
     : make('p', {}, 'No changes: every quantity is equivalent to its baseline, or has no baseline.'));
 }
 
-// Where the library behind a stack is another than in the run before.
-function upgradesOf(model) {
-  return model.points.flatMap((point, i) => i > 0 && point.library && point.library !== model.points[i - 1].library ? [{at: Date.parse(point.started), to: point.library}] : []);
-}
-
 const kMarks = {id: 'marks', afterDatasetsDraw(drawn, _, options) {
   const context = drawn.ctx, area = drawn.chartArea;
   for (const mark of options.marks) {
-    const x = drawn.scales.x.getPixelForValue(mark.at);
+    const x = drawn.scales.x.getPixelForValue(Date.parse(mark.started));
     context.save();
     context.strokeStyle = context.fillStyle = style('--accent');
     context.setLineDash([3, 3]);
@@ -104,7 +80,7 @@ const kMarks = {id: 'marks', afterDatasetsDraw(drawn, _, options) {
     context.moveTo(x, area.top);
     context.lineTo(x, area.bottom);
     context.stroke();
-    context.fillText(mark.to, x + 4, area.top + 12);
+    context.fillText(mark.library, x + 4, area.top + 12);
     context.restore();
   }
 }};
@@ -114,7 +90,7 @@ function latencies() {
   page.append(make('p', {class: 'quiet'}, 'Median end to end with its interval, beside the bounds of the library and the hardware. Dashed: another version of the library.'));
   const grid = make('div', {class: 'grid'});
   // What changed comes first.
-  const changed = (model) => model.states.some((s) => kChange[s.state]);
+  const changed = (model) => changesOf(model).length > 0;
   const models = board.models.filter((model) => model.points.some((point) => known(point.seconds) || known(point.library_seconds)));
   for (const model of models.sort((one, other) => changed(other) - changed(one))) {
     const line = (label, colour, value, more) => ({label, borderColor: colour, backgroundColor: colour, borderWidth: 1.5, pointRadius: model.points.length > 40 ? 0 : 2, spanGaps: true,
@@ -129,7 +105,7 @@ function latencies() {
         line('hardware bound', '#8c959f', (point) => point.hardware_seconds)]},
       options: {
         scales: {x: {type: 'linear', ticks: {maxTicksLimit: 7, callback: (value) => day(value)}, grid: {display: false}}, y: {beginAtZero: true, title: {display: true, text: 'ms'}}},
-        plugins: {marks: {marks: upgradesOf(model)}, legend: {labels: {boxWidth: 12, filter: (item) => item.text !== 'low' && item.text !== 'high'}},
+        plugins: {marks: {marks: model.points.filter((point) => point.library_changed)}, legend: {labels: {boxWidth: 12, filter: (item) => item.text !== 'low' && item.text !== 'high'}},
           tooltip: {callbacks: {title: (items) => moment(new Date(items[0].parsed.x).toISOString()) + ((commit) => commit ? ', commit ' + commit.name.slice(0, 12) : '')(model.points[items[0].dataIndex].commit), label: (item) => item.dataset.label + ': ' + time(item.parsed.y / 1e3)}}},
       },
       plugins: [kMarks],

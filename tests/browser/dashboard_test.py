@@ -6,6 +6,7 @@ Usage: dashboard_test.py BUILD_FOLDER [--update | unittest arguments]. --update 
 worker at moments of the past. Exits with 77 (skipped) where there is no Chromium or no libfaketime.
 """
 
+import json
 import pathlib
 import random
 import re
@@ -67,6 +68,10 @@ class Dashboard(RunHistory):
         tiles = {text: number for number, text in re.findall(r"^(\S+?(?: %| h)?)([a-z].*)$", "\n".join(
             each["text"] for each in page.all("div") if each.get("class", "").startswith("tile ")), re.M)}
         self.assertEqual((tiles["broken"], tiles["regressed"], tiles["suspected"]), ("0", "1", "0"))
+        self.assertEqual(tiles["oldest suite"], "14 h")
+        data = next(json.loads(each["text"]) for each in page.all("script") if each.get("id") == "data")
+        changed = [(model["stack"], point["library"]) for model in data["models"] for point in model["points"] if point["library_changed"]]
+        self.assertEqual(changed, [("current", "3.2")] * len(MODELS))
         verdicts = [each for each in page.all("span") if each.get("class") == "heat bad"]
         self.assertEqual({each["text"] for each in verdicts}, {"regressed"})
         cells = [each["text"] for each in page.all("td")]

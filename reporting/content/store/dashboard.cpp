@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -11,6 +14,7 @@
 #include "harness/stats/statistical_tests.hpp"
 #include "reporting/content/run/json_documents.hpp"
 #include "reporting/content/store/store_pages.hpp"
+#include "reporting/document/texts.hpp"
 #include "reporting/formats/pages.hpp"
 
 namespace plumb::reporting {
@@ -36,7 +40,7 @@ analysis::Json library_of(const SuiteMetrics& suite) {
   }
   const results::Facts& identity = suite.newest->run.header.environment.identity;
   const auto library = identity.find("library");
-  return library == identity.end() ? analysis::Json() : analysis::Json(library->second);
+  return library == identity.end() ? analysis::Json() : analysis::text_or_null(library->second);
 }
 
 /// Returns the execution that is followed over time: mode plain, scenario single_stream. It has no
@@ -113,6 +117,24 @@ analysis::Json model_json(const SuiteMetrics& suite, const analysis::ModelInstan
   return model;
 }
 
+/// Returns the style of a state that is a change. Null: it is none.
+analysis::Json change_tone(analysis::ModelRegression::State state) {
+  switch (state) {
+    case analysis::ModelRegression::State::kBroken:
+    case analysis::ModelRegression::State::kRegressed:
+      return "bad";
+    case analysis::ModelRegression::State::kSuspected:
+      return "warn";
+    case analysis::ModelRegression::State::kImproved:
+      return "good";
+    case analysis::ModelRegression::State::kEquivalent:
+    case analysis::ModelRegression::State::kInconclusive:
+    case analysis::ModelRegression::State::kNoBaseline:
+      return nullptr;
+  }
+  return nullptr;
+}
+
 analysis::Json states_json(const SuiteMetrics& suite, const analysis::ModelInstance& instance) {
   analysis::Json states = analysis::Json::array();
   for (const analysis::ModelRegression& regression : suite.regressions) {
@@ -120,10 +142,17 @@ analysis::Json states_json(const SuiteMetrics& suite, const analysis::ModelInsta
       states.push_back({{"metric", regression.metric},
                         {"mode", regression.mode},
                         {"state", to_text(regression.state)},
+                        {"tone", change_tone(regression.state)},
                         {"ratio", analysis::number_or_null(regression.ratio)}});
     }
   }
   return states;
+}
+
+/// Tells whether the library behind a point is another than at the point before, if one is known.
+bool library_changed(const analysis::Json& points, const analysis::Json& point) {
+  return !points.empty() && !point["library"].is_null() &&
+         point["library"] != points.back()["library"];
 }
 
 analysis::Json models_json(const Dashboard& dashboard) {
@@ -134,7 +163,9 @@ analysis::Json models_json(const Dashboard& dashboard) {
                                   .try_emplace(place_of(bounds.instance, suite.series),
                                                model_json(suite, bounds.instance))
                                   .first->second;
-      model["points"].push_back(point_json(suite, bounds, dashboard.commits));
+      analysis::Json point = point_json(suite, bounds, dashboard.commits);
+      point["library_changed"] = library_changed(model["points"], point);
+      model["points"].push_back(std::move(point));
       model["states"] = states_json(suite, bounds.instance);
     }
   }
@@ -145,8 +176,8 @@ analysis::Json models_json(const Dashboard& dashboard) {
   return list;
 }
 
-/// Returns the geometric mean of the newest ratios of all models. Null: no model has one.
-analysis::Json mean_ratio(const analysis::Json& models) {
+/// Returns the geometric mean of the newest ratios of all models. Absent: no model has one.
+std::optional<stats::GeometricMean> mean_ratio(const analysis::Json& models) {
   std::vector<double> ratios;
   for (const analysis::Json& model : models) {
     const analysis::Json& ratio = model["points"].back()["ratio"];
@@ -154,8 +185,86 @@ analysis::Json mean_ratio(const analysis::Json& models) {
       ratios.push_back(ratio.get<double>());
     }
   }
-  const std::optional<stats::GeometricMean> mean = stats::geometric_mean(ratios);
-  return mean ? analysis::Json(mean->mean) : analysis::Json();
+  return stats::geometric_mean(ratios);
+}
+
+/// Returns how many models are in a state by a metric, in any mode.
+std::size_t models_in(const analysis::Json& models,
+                      analysis::ModelRegression::State state,
+                      std::string_view metric) {
+  const auto is_in = [&](const analysis::Json& each) {
+    return each["state"].get<std::string>() == to_text(state) &&
+           each["metric"].get<std::string>() == metric;
+  };
+  std::size_t count = 0;
+  for (const analysis::Json& model : models) {
+    const analysis::Json& states = model["states"];
+    if (std::any_of(states.begin(), states.end(), is_in)) {
+      ++count;
+    }
+  }
+  return count;
+}
+
+/// Returns the time since the newest run of the suite that has waited longest. Absent: not known.
+std::optional<Seconds> oldest_age(const Dashboard& dashboard) {
+  std::optional<Seconds> oldest;
+  for (const SuiteMetrics& suite : dashboard.present) {
+    if (suite.newest && suite.newest->run.finished) {
+      oldest = std::max(oldest, elapsed(*suite.newest->run.finished, dashboard.now));
+    }
+  }
+  return oldest;
+}
+
+/// Returns the figures at the top of the page, as they are shown. A tone is the name of a style.
+analysis::Json tiles_json(const Dashboard& dashboard, const analysis::Json& models) {
+  using State = analysis::ModelRegression::State;
+  analysis::Json tiles = analysis::Json::array();
+  const auto add =
+      [&tiles](
+          const char* label, const std::string& text, const char* tone, const char* explanation) {
+        tiles.push_back(
+            {{"label", label}, {"text", text}, {"tone", tone}, {"explanation", explanation}});
+      };
+  const auto add_count = [&](const char* label,
+                             State state,
+                             const char* metric,
+                             const char* tone,
+                             const char* explanation) {
+    const std::size_t count = models_in(models, state, metric);
+    add(label, std::to_string(count), count > 0 ? tone : "calm", explanation);
+  };
+  add_count(
+      "broken", State::kBroken, "latency", "bad", "worked in the baseline and no longer works");
+  add_count("regressed",
+            State::kRegressed,
+            "latency",
+            "bad",
+            "slower than the baseline in the newest two comparable runs");
+  add_count("suspected", State::kSuspected, "latency", "warn", "only the newest run is slower");
+  add_count("capability lost",
+            State::kRegressed,
+            "bound_library",
+            "warn",
+            "the library bound got worse, confirmed");
+  add_count("inconclusive", State::kInconclusive, "latency", "warn", "not enough evidence to say");
+  add_count("no baseline", State::kNoBaseline, "latency", "warn", "nothing to compare with");
+  add_count("improved", State::kImproved, "latency", "good", "faster than the baseline");
+  const std::optional<stats::GeometricMean> mean = mean_ratio(models);
+  add("bound ÷ end to end",
+      mean ? share_text(mean->mean, 0) : "–",
+      !mean                                    ? "calm"
+      : mean->mean >= Dashboard::kNearBound    ? "good"
+      : mean->mean >= Dashboard::kFarFromBound ? "warn"
+                                               : "bad",
+      "geometric mean over the models; 100 % is at the bound");
+  const std::optional<Seconds> oldest = oldest_age(dashboard);
+  add("oldest suite",
+      oldest ? duration_text(*oldest) : "–",
+      oldest > Dashboard::kOldSuite ? "warn" : "calm",
+      "time since the last run of the suite that has waited longest");
+  return tiles;
 }
 
 /// Null: the clock was set back between the two.
@@ -225,7 +334,7 @@ void write_dashboard(const Dashboard& dashboard, std::ostream& out) {
                       {"models", models_json(dashboard)},
                       {"suites", analysis::Json::array()},
                       {"exclusions", excluded_json(dashboard)}};
-  data["mean_ratio"] = mean_ratio(data["models"]);
+  data["tiles"] = tiles_json(dashboard, data["models"]);
   if (!dashboard.points.empty()) {
     data["first"] = to_text(dashboard.points.front().newest->run.header.started);
     data["last"] = to_text(dashboard.points.back().newest->run.header.started);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <iosfwd>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "harness/base/timestamp.hpp"
+#include "harness/base/units.hpp"
 #include "harness/results/labels/run_labels.hpp"
 #include "reporting/prometheus/metric_families.hpp"
 
@@ -39,6 +41,11 @@ void write_hosts_page(std::span<const HostMetrics> hosts, Timestamp now, std::os
 
 /// History of a store's runs: what Grafana shows of them, for users who have only the store.
 struct Dashboard {
+  // Limits by which tiles are coloured, as in dashboards/grafana/dashboards.py.
+  static constexpr double kNearBound = 0.8;     ///< of bound ÷ end to end: good from here on
+  static constexpr double kFarFromBound = 0.5;  ///< bad below
+  static constexpr Seconds kOldSuite = std::chrono::hours(36);  ///< of ages: a warning above
+
   std::vector<SuiteMetrics> present;  ///< of every series of runs
   std::vector<SuiteMetrics> points;   ///< a series after each of its finished runs, oldest first
   Timestamp now{};                    ///< injected: ages are relative to it

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <utility>
 
 #include "reporting/content/store/store_pages.hpp"
 #include "tests/unit/reporting/sample_report.hpp"
@@ -32,6 +34,28 @@ Dashboard dashboard_of_runs(std::vector<analysis::RunReport> reports) {
   }
   dashboard.present = {dashboard.points.back()};
   return dashboard;
+}
+
+/// Returns what a tile shows: its text, then its style.
+std::string tile_of(const nlohmann::json& data, const std::string& label) {
+  for (const nlohmann::json& tile : data["tiles"]) {
+    if (tile["label"].get<std::string>() == label) {
+      return tile["text"].get<std::string>() + ", " + tile["tone"].get<std::string>();
+    }
+  }
+  return "no tile";
+}
+
+/// Returns the steps of colour of a panel of Grafana's overview.
+nlohmann::json grafana_steps(const std::string& title) {
+  std::ifstream file(PLUMB_GRAFANA_OVERVIEW);
+  const nlohmann::json overview = nlohmann::json::parse(file);
+  for (const nlohmann::json& panel : overview["panels"]) {
+    if (panel["type"] == "stat" && panel["title"] == title) {
+      return panel["fieldConfig"]["defaults"]["thresholds"]["steps"];
+    }
+  }
+  return {};
 }
 
 TEST(Dashboard, names_the_commit_of_each_run) {
@@ -72,6 +96,83 @@ TEST(Dashboard, follows_a_model_over_its_runs) {
   EXPECT_EQ(model["states"][0]["state"], "improved");
   EXPECT_EQ(model["states"][0]["ratio"], 0.8);
   EXPECT_EQ(data["suites"][0]["age_seconds"], 3600.0);
+}
+
+TEST(Dashboard, counts_a_model_once_in_each_state) {
+  using State = analysis::ModelRegression::State;
+  analysis::RunReport other = sample_report();
+  other.run.header.stack = "other";
+  Dashboard dashboard = dashboard_of_runs({sample_report(), other});
+  for (SuiteMetrics& suite : dashboard.points) {
+    const analysis::ModelInstance instance = suite.newest->models[0].instance;
+    suite.regressions = {{instance, "latency", "plain", State::kRegressed, 1.1},
+                         {instance, "latency", "fusion", State::kRegressed, 1.2},
+                         {instance, "bound_library", "plain", State::kSuspected, 1.1},
+                         {instance, "bound_library", "fusion", State::kEquivalent, 1.0}};
+  }
+  dashboard.points[1].regressions[2].state = State::kRegressed;
+  const nlohmann::json data = shown(dashboard);
+  EXPECT_EQ(tile_of(data, "regressed"), "2, bad");
+  EXPECT_EQ(tile_of(data, "capability lost"), "1, warn");
+  EXPECT_EQ(tile_of(data, "suspected"), "0, calm");
+  EXPECT_EQ(tile_of(data, "broken"), "0, calm");
+  const nlohmann::json& states = data["models"][0]["states"];
+  ASSERT_EQ(states.size(), 4U);
+  EXPECT_EQ(states[0]["tone"], "bad");
+  EXPECT_EQ(states[3]["tone"], nullptr);
+}
+
+TEST(Dashboard, colours_the_mean_ratio_by_its_limits) {
+  analysis::RunReport report = sample_report();
+  const double bound =
+      shown(dashboard_of_runs({report}))["models"][0]["points"][0]["library_seconds"].get<double>();
+  for (const auto& [ratio, text] : std::vector<std::pair<double, std::string>>{
+           {0.81, "81 %, good"}, {0.79, "79 %, warn"}, {0.51, "51 %, warn"}, {0.49, "49 %, bad"}}) {
+    report.models[0].bounds.executions[0].median = Seconds(bound / ratio);
+    EXPECT_EQ(tile_of(shown(dashboard_of_runs({report})), "bound ÷ end to end"), text);
+  }
+  report.models[0].bounds.executions.clear();
+  EXPECT_EQ(tile_of(shown(dashboard_of_runs({report})), "bound ÷ end to end"), "–, calm");
+}
+
+TEST(Dashboard, has_the_age_of_the_suite_that_waited_longest) {
+  Dashboard dashboard = dashboard_of_runs({sample_report()});
+  EXPECT_EQ(tile_of(shown(dashboard), "oldest suite"), "60 min, calm");
+  analysis::RunReport later = sample_report();
+  later.run.header.stack = "later";
+  *later.run.finished += std::chrono::hours(36);
+  dashboard.present.push_back(suite_of(later));
+  dashboard.now += std::chrono::hours(36);
+  EXPECT_EQ(tile_of(shown(dashboard), "oldest suite"), "37 h, warn");
+  dashboard.now -= std::chrono::hours(72);
+  EXPECT_EQ(tile_of(shown(dashboard), "oldest suite"), "–, calm");
+}
+
+TEST(Dashboard, has_the_limits_of_grafana) {
+  const nlohmann::json ratios = grafana_steps("Bound ÷ end to end");
+  ASSERT_EQ(ratios.size(), 3U);
+  EXPECT_EQ(ratios[1]["value"], Dashboard::kFarFromBound);
+  EXPECT_EQ(ratios[2]["value"], Dashboard::kNearBound);
+  const nlohmann::json ages = grafana_steps("Oldest suite");
+  ASSERT_GE(ages.size(), 2U);
+  EXPECT_EQ(ages[1]["value"], Dashboard::kOldSuite.count());
+}
+
+TEST(Dashboard, marks_where_the_library_changed) {
+  std::vector<analysis::RunReport> reports;
+  for (const char* const version : {"1", "1", "2", "", "2"}) {
+    analysis::RunReport report = sample_report();
+    report.run.header.environment.facts["library.version"] = version;
+    report.run.header.environment.identity.erase("library");
+    reports.push_back(std::move(report));
+  }
+  std::vector<bool> changed;
+  const nlohmann::json data = shown(dashboard_of_runs(std::move(reports)));
+  for (const nlohmann::json& point : data["models"][0]["points"]) {
+    changed.push_back(point["library_changed"].get<bool>());
+  }
+  // After a run that does not know its library, the next that does counts as another.
+  EXPECT_EQ(changed, (std::vector<bool>{false, false, true, false, true}));
 }
 
 TEST(Dashboard, keeps_stacks_apart) {

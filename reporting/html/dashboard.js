@@ -5,7 +5,8 @@ const page = document.getElementById('page');
 const kDay = 86400e3;
 // From red far from the bound to green at it.
 const hue = (ratio) => 'hsl(' + Math.round(130 * Math.max(0, Math.min(1, ratio))) + ' 60% 36%)';
-const title = (model) => model.model + ' · ' + model.batch + ' · ' + model.dtype + Object.entries(model.dims).map(([axis, extent]) => ' · ' + axis + ' ' + extent).join('');
+const title = (model) => model.model + ' · ' + model.batch + ' · ' + model.dtype + Object.entries(model.dims).map(([axis, extent]) => ' · ' + axis + ' ' + extent).join('') +
+  (model.training ? ' · training by ' + model.training : '');
 const place = (series) => series.device + ' · ' + series.stack + (series.threads === '1' ? '' : ' · ' + series.threads + ' threads');
 const newest = (model) => model.points[model.points.length - 1];
 const percent = (ratio) => known(ratio) ? (100 * ratio).toFixed(0) + ' %' : '–';

@@ -256,8 +256,8 @@ class Loading {
   /// Returns the rest of the budget, at least a millisecond. A load without time then still runs,
   /// and says so.
   [[nodiscard]] std::optional<Seconds> left() const {
-    constexpr Seconds kLeast{1e-3};
-    return budget_ ? std::optional(std::max(*budget_ - elapsed(), kLeast)) : std::nullopt;
+    constexpr Seconds kMinBudget{1e-3};
+    return budget_ ? std::optional(std::max(*budget_ - elapsed(), kMinBudget)) : std::nullopt;
   }
 
   /// Limits a load to the rest of the budget.

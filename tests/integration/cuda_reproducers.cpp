@@ -16,6 +16,7 @@
 #include <sstream>
 
 #include "harness/base/error.hpp"
+#include "harness/model/key/operator_families.hpp"
 #include "harness/results/engine_choice.hpp"
 #include "runners/cuda/blas/cublas.hpp"
 #include "runners/cuda/dnn/engine_search.hpp"
@@ -55,7 +56,7 @@ void write_engines(const fs::path& folder,
   const model::LayerSpec spec = model::parse_key({key});
   const bool attention = spec.op == "attention_backward";
   const bool compiled =
-      attention || spec.op.find("norm") != std::string::npos;  // by cuDNN: all engines of these
+      attention || model::is_normalization(spec);  // by cuDNN: all engines of these
   const EngineTarget target{&properties, nullptr};
   worker::Reproducer::Request request{{key}, {}, 7};
   for (const GraphForm& form : attention  ? std::vector{attention_gradient_form(spec)}

@@ -74,6 +74,10 @@ struct ProfilingChoice {
   std::vector<Metric> metrics;  ///< those that changed, then the controls
 };
 
+/// Returns a compared metric with how its time changed. Whose time it is, the caller adds: a model
+/// in a mode, or a layer. Pure.
+[[nodiscard]] ProfilingChoice::Metric describe_metric(const MetricComparison& compared);
+
 /// Explains changed metrics by the functions of both sides' profiles (explain_change()).
 ///
 /// A model gets one finding, of the metric in the mode that both profiled, else of the largest

@@ -141,22 +141,30 @@ ProfilingChoice choose_profiling(std::vector<ProfilingChoice::Metric> changed,
   return choice;
 }
 
+ProfilingChoice::Metric describe_metric(const MetricComparison& compared) {
+  ProfilingChoice::Metric described;
+  described.series = compared.series;
+  described.ratio = compared.ratio;
+  if (compared.has_interval) {
+    described.low = compared.low;
+    described.high = compared.high;
+  }
+  described.delta = compared.delta;
+  described.baseline = compared.baseline;
+  return described;
+}
+
 namespace {
 
-ProfilingChoice::Metric describe(const MetricComparison& metric) {
-  const bool of_model = metric.kind == MetricKind::kEndToEnd;
-  ProfilingChoice::Metric described;
-  described.series = metric.series;
-  described.model = of_model ? metric.model : "";
-  described.mode = of_model ? results::parse_series(metric.series).mode : "";
-  described.layer = of_model ? "" : layer_key_of(metric);
-  described.ratio = metric.ratio;
-  if (metric.has_interval) {
-    described.low = metric.low;
-    described.high = metric.high;
+/// Returns a metric of a comparison of runs, with the model or layer that it is of.
+ProfilingChoice::Metric describe_run_metric(const MetricComparison& metric) {
+  ProfilingChoice::Metric described = describe_metric(metric);
+  if (metric.kind == MetricKind::kEndToEnd) {
+    described.model = metric.model;
+    described.mode = results::parse_series(metric.series).mode;
+  } else {
+    described.layer = layer_key_of(metric);
   }
-  described.delta = metric.delta;
-  described.baseline = metric.baseline;
   return described;
 }
 
@@ -173,10 +181,10 @@ ProfilingChoice choose_comparison_profiling(
       continue;
     }
     if (metric.verdict == ComparisonVerdict::kEquivalent) {
-      not_changed.push_back(describe(metric));
+      not_changed.push_back(describe_run_metric(metric));
     } else if (metric.verdict == ComparisonVerdict::kRegressed ||
                metric.verdict == ComparisonVerdict::kImproved) {
-      changed.push_back(describe(metric));
+      changed.push_back(describe_run_metric(metric));
     }
   }
   std::map<std::string, std::vector<std::string>> models_of_layers;

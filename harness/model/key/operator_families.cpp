@@ -201,10 +201,26 @@ constexpr std::array kSingle = std::to_array<std::string_view>({
     "matmul",
 });
 
+constexpr std::array kNormalizations = std::to_array<std::string_view>({
+    "batch_norm",
+    "batch_norm_training",
+    "batch_norm_backward",
+    "layer_norm",
+    "layer_norm_backward",
+    "rms_norm",
+    "instance_norm",
+    "group_norm",
+});
+
 }  // namespace
 
 bool is_single_product(const LayerSpec& spec) {
   return std::find(kSingle.begin(), kSingle.end(), spec.op) != kSingle.end();
+}
+
+bool is_normalization(const LayerSpec& spec) {
+  return std::find(kNormalizations.begin(), kNormalizations.end(), spec.op) !=
+         kNormalizations.end();
 }
 
 bool is_floating_product(const LayerSpec& spec) {

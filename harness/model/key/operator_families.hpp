@@ -71,6 +71,10 @@ struct QuantizedProduct {
 /// tie.
 [[nodiscard]] bool rounds_to_integers(const LayerSpec& spec);
 
+/// Returns whether a layer normalises its data, in inference or training, or is a gradient of such
+/// a layer.
+[[nodiscard]] bool is_normalization(const LayerSpec& spec);
+
 /// Returns whether a layer adds up products of floating numbers, for which hardware offers factors
 /// of fewer digits. Such layers are convolutions, matrix products, attention, recurrent layers, and
 /// their gradients.

@@ -80,15 +80,15 @@ std::uint64_t count_samples(const BlockCounts& counts) {
 
 namespace {
 
-constexpr std::size_t kNear = 2;              // instructions on each side of a hot one
-constexpr std::uint64_t kLeastHotPart = 100;  // a hot one has a sample of so many
+constexpr std::size_t kNear = 2;            // instructions on each side of a hot one
+constexpr std::uint64_t kMinHotPart = 100;  // a hot one has a sample of so many
 
 /// Lists the hot instructions by number, that with most samples first.
 std::vector<std::size_t> find_hot(const NamedProfile::Listing& listing) {
   std::vector<std::size_t> hot;
   for (std::size_t i = 0; i < listing.instructions.size(); ++i) {
     const std::uint64_t samples = listing.instructions[i].samples;
-    if (samples > 0 && samples * kLeastHotPart >= listing.samples) {
+    if (samples > 0 && samples * kMinHotPart >= listing.samples) {
       hot.push_back(i);
     }
   }

@@ -102,6 +102,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::string_view kSourcePath = __FILE__;
+
+/// Source that the lines of a training log name as their origin: this one.
+constexpr std::string_view kSourceName = kSourcePath.substr(kSourcePath.rfind('/') + 1);
+
 /// Writer of a training log's lines. Times are those of the epoch 1970, in milliseconds.
 class TrainingLog {
  public:
@@ -109,15 +114,33 @@ class TrainingLog {
 
   void at(Seconds after) { after_ = after; }
 
-  void event(std::string_view type, std::string_view key, Json value, Json metadata = {}) {
+  void point(std::string_view key,
+             Json value,
+             Json metadata = {},
+             unsigned line = __builtin_LINE()) {
+    event("POINT_IN_TIME", key, std::move(value), std::move(metadata), line);
+  }
+  void start(std::string_view key, Json metadata = {}, unsigned line = __builtin_LINE()) {
+    event("INTERVAL_START", key, {}, std::move(metadata), line);
+  }
+  void stop(std::string_view key, Json metadata = {}, unsigned line = __builtin_LINE()) {
+    event("INTERVAL_END", key, {}, std::move(metadata), line);
+  }
+
+  std::string take() { return std::move(text_); }
+
+ private:
+  /// Writes one line of the log. `line` is that of the call in this source.
+  void event(
+      std::string_view type, std::string_view key, Json value, Json metadata, unsigned line) {
     const auto time =
         begin_.time_since_epoch() + std::chrono::duration_cast<std::chrono::nanoseconds>(after_);
     if (metadata.is_null()) {
       metadata = Json::object();
     }
-    metadata["file"] = "mlperf_training_log.cpp";
-    metadata["lineno"] = ++line_;
-    const Json line{
+    metadata["file"] = kSourceName;
+    metadata["lineno"] = line;
+    const Json entry{
         {"namespace", ""},
         {"time_ms", std::chrono::duration_cast<std::chrono::milliseconds>(time).count()},
         {"event_type", type},
@@ -125,24 +148,11 @@ class TrainingLog {
         {"value", std::move(value)},
         {"metadata", std::move(metadata)}};
     text_ +=
-        ":::MLLOG " + line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-  }
-  void point(std::string_view key, Json value, Json metadata = {}) {
-    event("POINT_IN_TIME", key, std::move(value), std::move(metadata));
-  }
-  void start(std::string_view key, Json metadata = {}) {
-    event("INTERVAL_START", key, {}, std::move(metadata));
-  }
-  void stop(std::string_view key, Json metadata = {}) {
-    event("INTERVAL_END", key, {}, std::move(metadata));
+        ":::MLLOG " + entry.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   }
 
-  std::string take() { return std::move(text_); }
-
- private:
   Timestamp begin_;
   Seconds after_{};
-  int line_ = 0;  ///< of the log: the checker does not look at it
   std::string text_;
 };
 

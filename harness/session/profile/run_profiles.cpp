@@ -110,7 +110,7 @@ Seconds least_executions(Seconds execution) {
   constexpr double kSpread = 1.2;  // executions differ
   constexpr Seconds kShortest{1e-7};
   const Seconds block = execution * std::ceil(kBlock / std::max(execution, kShortest));
-  return kSpread * 2.0 * static_cast<double>(worker::kLeastProfilePairs) * std::max(kBlock, block);
+  return kSpread * 2.0 * static_cast<double>(worker::kMinProfilePairs) * std::max(kBlock, block);
 }
 
 /// Returns how long a model's operands take to fill and bring into their layouts, beside others.

@@ -235,20 +235,13 @@ class QualificationSession {
 
   static analysis::ProfilingChoice::Metric describe(
       const analysis::RoundComparison::Metric& metric) {
-    const analysis::MetricComparison& test = metric.test;
-    const bool of_model = !metric.mode.empty();
-    analysis::ProfilingChoice::Metric described;
-    described.series = test.series;
-    described.model = of_model ? metric.subject : "";
+    analysis::ProfilingChoice::Metric described = analysis::describe_metric(metric.test);
     described.mode = metric.mode;
-    described.layer = of_model ? "" : metric.subject;
-    described.ratio = test.ratio;
-    if (test.has_interval) {
-      described.low = test.low;
-      described.high = test.high;
+    if (metric.mode.empty()) {
+      described.layer = metric.subject;
+    } else {
+      described.model = metric.subject;
     }
-    described.delta = test.delta;
-    described.baseline = test.baseline;
     return described;
   }
 

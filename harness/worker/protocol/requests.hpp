@@ -161,7 +161,7 @@ struct Profile {
     double rate = 1000.0;          ///< samples a second of each thread
     Seconds budget{10.0};          ///< of all executions, half of them without samples
     /// For the whole, with the model's preparation. Absent: any time. Refused if it is too short
-    /// for kLeastProfilePairs pairs of blocks.
+    /// for kMinProfilePairs pairs of blocks.
     std::optional<Seconds> within;
     std::optional<results::SampledProfile::Clock> clock;  ///< absent: the best that the machine has
     bool chains = false;                                  ///< samples have chains of calls
@@ -172,7 +172,7 @@ struct Profile {
 };
 
 /// Limits of a profile and of its request.
-inline constexpr std::size_t kLeastProfilePairs = 6;  ///< so that shares have intervals
+inline constexpr std::size_t kMinProfilePairs = 6;  ///< so that shares have intervals
 inline constexpr double kMinSamplingRate = 1.0;
 inline constexpr double kMaxSamplingRate = 20'000.0;
 inline constexpr Seconds kMaxProfileBudget{3600.0};

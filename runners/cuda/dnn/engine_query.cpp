@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
+#include "harness/model/key/operator_families.hpp"
 #include "harness/results/engine_choice.hpp"
 #include "runners/cuda/dnn/cudnn_library.hpp"
 #include "runners/cuda/dnn/engine_search.hpp"
@@ -127,7 +128,7 @@ std::vector<Question> questions(const model::LayerSpec& spec, std::size_t versio
       throw Unsupported("a product by cuDNN before 9.19: 9.12 divides by zero where no device is");
     }
     list.push_back({"product", product_graph(spec)});
-  } else if (spec.op.find("norm") != std::string::npos) {
+  } else if (model::is_normalization(spec)) {
     for (GraphForm& form : norm_forms(spec)) {
       list.push_back({form.text.substr(form.text.find('=') + 1), std::move(form.graph)});
     }

@@ -12,6 +12,7 @@
 #include "harness/base/encoding.hpp"
 #include "harness/base/error.hpp"
 #include "harness/model/key/operator_families.hpp"
+#include "harness/results/labels/variant_id.hpp"
 #include "runners/cuda/blas/cublas.hpp"
 #include "runners/cuda/builtin/integer_variants.hpp"
 #include "runners/cuda/dnn/graph_variants.hpp"
@@ -155,8 +156,7 @@ std::vector<GraphForm> graph_forms(const model::LayerSpec& spec, bool apart) {
   if (spec.op == "attention_backward") {
     return {attention_gradient_form(spec)};
   }
-  return spec.op.find("norm") == std::string::npos ? convolution_forms(spec, apart)
-                                                   : norm_forms(spec);
+  return model::is_normalization(spec) ? norm_forms(spec) : convolution_forms(spec, apart);
 }
 
 /// Returns the graph, engine and knobs that a row's variant names.
@@ -167,7 +167,7 @@ Reproduction::Engine engine_variant(const model::LayerSpec& layer,
   const model::LayerSpec spec = drop_integer_parts(row.variant) && model::is_integer_product(layer)
                                     ? integer_product_of(layer)
                                     : layer;
-  const bool apart = row.variant.find(";steps=apart") != std::string::npos;
+  const bool apart = results::VariantId(row.variant).field("steps") == "apart";
   const std::vector<GraphForm> forms = graph_forms(spec, apart);
   const auto form = std::find_if(forms.begin(), forms.end(), [&](const GraphForm& one) {
     return row.variant.starts_with(fmt::format("impl={};{};engine=", kEngines, one.text));
@@ -209,11 +209,10 @@ Reproduction::Product product_variant(const model::LayerSpec& layer,
 }
 
 RecurrentVariant recurrent_variant(const results::Measurement& row) {
-  for (const Part& part : split_parts(row.variant)) {
-    for (const auto& [name, algorithm] : kRecurrentAlgorithms) {
-      if (part.first == "algo" && part.second == name) {
-        return {row, algorithm};
-      }
+  const std::string_view wanted = results::VariantId(row.variant).field("algo");
+  for (const auto& [name, algorithm] : kRecurrentAlgorithms) {
+    if (name == wanted) {
+      return {row, algorithm};
     }
   }
   refuse(fmt::format("the variant '{}' does not name an algorithm of cuDNN's recurrent layers",
@@ -342,8 +341,9 @@ worker::Reproducer reproduce(const worker::Reproducer::Request& request,
   result.files.push_back({"replay.hpp", std::string(replay_frame())});
   result.files.push_back({"CMakeLists.txt", cmake_text(measured_by != kProducts)});
   const bool others = std::any_of(rows.begin(), rows.end(), [](const results::Measurement& row) {
-    return row.variant.find("=apart") != std::string::npos ||
-           row.variant.find(";operands=") != std::string::npos;
+    const results::VariantId variant(row.variant);
+    return variant.field("steps") == "apart" || variant.field("scales") == "apart" ||
+           !variant.field("operands").empty();
   });
   result.instructions = instructions(measured_by, others);
   return result;

@@ -9,14 +9,18 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
-#include <sstream>
+#include <istream>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace plumb::engine {
@@ -105,25 +109,59 @@ int visit_for_list(dl_phdr_info* info, std::size_t /*size*/, void* data) {
   return 0;
 }
 
+/// Takes a hexadecimal number and the character behind it from the front of a line.
+std::optional<std::uint64_t> take_number(std::string_view& line, char behind) {
+  std::uint64_t number = 0;
+  const char* const last = line.data() + line.size();
+  const auto [end, error] = std::from_chars(line.data(), last, number, 16);
+  if (error != std::errc() || end == last || *end != behind) {
+    return std::nullopt;
+  }
+  line.remove_prefix(static_cast<std::size_t>(end - line.data()) + 1);
+  return number;
+}
+
+/// Takes the characters before the next space, and that space, from the front of a line.
+std::string_view take_word(std::string_view& line) {
+  const std::string_view word = line.substr(0, line.find(' '));
+  line.remove_prefix(std::min(line.size(), word.size() + 1));
+  return word;
+}
+
+/// Parses "BEGIN-END RIGHTS OFFSET DEVICE INODE PATH", where spaces may stand before the path.
+/// Returns nothing for another line, and for memory that holds no code.
+std::optional<results::SampledProfile::Mapping> parse_code(std::string_view line) {
+  const auto begin = take_number(line, '-');
+  const auto end = begin ? take_number(line, ' ') : std::nullopt;
+  const std::string_view rights = take_word(line);
+  const auto offset = end ? take_number(line, ' ') : std::nullopt;
+  const std::string_view device = take_word(line);
+  const std::string_view inode = take_word(line);
+  if (!begin || !end || !offset || *begin >= *end || rights.size() < 3 || rights[2] != 'x' ||
+      device.empty() || inode.empty()) {
+    return std::nullopt;
+  }
+  line.remove_prefix(std::min(line.size(), line.find_first_not_of(' ')));
+  return results::SampledProfile::Mapping{*begin, *end, *offset, std::string(line), ""};
+}
+
 }  // namespace
+
+std::vector<results::SampledProfile::Mapping> parse_mapped_code(std::istream& maps) {
+  std::vector<results::SampledProfile::Mapping> mappings;
+  for (std::string line; std::getline(maps, line);) {
+    if (auto mapping = parse_code(line)) {
+      mappings.push_back(*std::move(mapping));
+    }
+  }
+  return mappings;
+}
 
 std::filesystem::path mapped_file(const void* address) {
   std::ifstream maps("/proc/self/maps");
-  std::string line;
-  while (std::getline(maps, line)) {
-    std::istringstream fields(line);
-    std::uintptr_t begin = 0;
-    std::uintptr_t end = 0;
-    char dash = 0;
-    std::string permissions;
-    std::string offset;
-    std::string device;
-    std::string inode;
-    std::string path;
-    fields >> std::hex >> begin >> dash >> end >> permissions >> offset >> device >> inode;
-    std::getline(fields >> std::ws, path);
-    if (number_of(address) >= begin && number_of(address) < end) {
-      return path;
+  for (const results::SampledProfile::Mapping& mapping : parse_mapped_code(maps)) {
+    if (number_of(address) >= mapping.begin && number_of(address) < mapping.end) {
+      return mapping.path;
     }
   }
   return {};

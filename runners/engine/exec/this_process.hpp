@@ -3,15 +3,21 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/base/units.hpp"
+#include "harness/results/profile/named_profile.hpp"
 
 struct dl_phdr_info;
 
 namespace plumb::engine {
+
+/// Lists the parts of a process's memory that hold code, in the order of the lines of its
+/// /proc/PID/maps. They have no build-ids yet. Lines of another form are left out.
+[[nodiscard]] std::vector<results::SampledProfile::Mapping> parse_mapped_code(std::istream& maps);
 
 /// Returns the file that the code at `address` is mapped from, by /proc/self/maps. Empty if there
 /// is none.

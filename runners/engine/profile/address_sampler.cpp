@@ -16,7 +16,6 @@
 #include <fstream>
 #include <limits>
 #include <map>
-#include <sstream>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -87,27 +86,14 @@ int add_object(dl_phdr_info* object, std::size_t /*size*/, void* build_ids) {
 std::vector<results::SampledProfile::Mapping> read_mapped_code() {
   BuildIds build_ids;
   ::dl_iterate_phdr(add_object, &build_ids);
-  std::vector<results::SampledProfile::Mapping> mappings;
-  std::ifstream file("/proc/self/maps");
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream fields(line);
-    results::SampledProfile::Mapping mapping;
-    char dash = 0;
-    std::string rights;
-    std::string device;
-    std::string node;
-    fields >> std::hex >> mapping.begin >> dash >> mapping.end >> rights >> mapping.offset >>
-        device >> node;
-    if (!fields || rights.size() < 3 || rights[2] != 'x') {
-      continue;
-    }
-    std::getline(fields >> std::ws, mapping.path);
+  std::ifstream maps("/proc/self/maps");
+  std::vector<results::SampledProfile::Mapping> mappings = parse_mapped_code(maps);
+  for (results::SampledProfile::Mapping& mapping : mappings) {
     // The code of an object may begin after the page that its mapping begins with.
     const auto object = build_ids.lower_bound(mapping.begin);
     if (object != build_ids.end() && object->first < mapping.end) {
       mapping.build_id = object->second;
     }
-    mappings.push_back(std::move(mapping));
   }
   return mappings;
 }

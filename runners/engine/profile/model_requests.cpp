@@ -88,14 +88,14 @@ class TimeLimit {
 
   /// Throws Error{kUser} if there is no time for enough pairs of blocks.
   void check(Seconds pair) const {
-    if (within_ && left() < static_cast<double>(worker::kLeastProfilePairs) * pair) {
+    if (within_ && left() < static_cast<double>(worker::kMinProfilePairs) * pair) {
       throw Error(Error::Kind::kUser,
                   fmt::format("{:.2g} s of {:.2g} s are left once it is prepared, and {} "
                               "pairs of blocks take {:.2g} s: allow more time",
                               std::max(0.0, left().count()),
                               within_->count(),
-                              worker::kLeastProfilePairs,
-                              static_cast<double>(worker::kLeastProfilePairs) * pair.count()));
+                              worker::kMinProfilePairs,
+                              static_cast<double>(worker::kMinProfilePairs) * pair.count()));
     }
   }
   [[nodiscard]] bool has(Seconds time) const { return !within_ || left() >= time; }

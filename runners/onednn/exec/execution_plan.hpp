@@ -32,6 +32,8 @@ struct Buffer : engine::PlanBuffer {
 
 /// Step that executes one primitive on some of the plan's buffers.
 struct PrimitiveStep {
+  /// Link from an argument of the primitive to a buffer of the plan. Until a plan has buffers,
+  /// arguments are linked to operands of the layer, by `Argument` below.
   struct Argument {
     int index = 0;  ///< DNNL_ARG_…
     std::size_t buffer = 0;

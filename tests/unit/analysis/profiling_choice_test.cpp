@@ -106,6 +106,54 @@ TEST(ProfilingChoiceTest, layers_of_no_model_are_profiled_alone_with_a_control) 
   EXPECT_TRUE(has_model(of_model));
 }
 
+TEST(ProfilingChoiceTest, a_compared_metric_is_described_by_its_change) {
+  MetricComparison compared;
+  compared.series = "layers/conv";
+  compared.model = "lenet";
+  compared.baseline = 2.0;
+  compared.candidate = 3.0;
+  compared.ratio = 1.5;
+  compared.low = 1.4;
+  compared.high = 1.6;
+  compared.delta = 1.0;
+  const ProfilingChoice::Metric described = describe_metric(compared);
+  EXPECT_EQ(described.series, "layers/conv");
+  EXPECT_EQ(described.ratio, 1.5);
+  EXPECT_EQ(described.low, 1.4);
+  EXPECT_EQ(described.high, 1.6);
+  EXPECT_EQ(described.delta, 1.0);
+  EXPECT_EQ(described.baseline, 2.0);
+  EXPECT_FALSE(described.control);
+  EXPECT_EQ(described.model + described.mode + described.layer, "") << "the caller knows it";
+  compared.has_interval = false;
+  const ProfilingChoice::Metric of_one_sample = describe_metric(compared);
+  EXPECT_EQ(of_one_sample.ratio, 1.5);
+  EXPECT_FALSE(of_one_sample.low);
+  EXPECT_FALSE(of_one_sample.high);
+}
+
+TEST(ProfilingChoiceTest, a_metric_of_runs_is_of_its_model_and_mode_or_of_its_layer) {
+  RunComparison comparison;
+  MetricComparison model;
+  model.series = "models/lenet|1|f32/end_to_end/fusion/latency";
+  model.kind = MetricKind::kEndToEnd;
+  model.model = "lenet|1|f32";
+  model.ratio = 1.5;
+  model.verdict = ComparisonVerdict::kRegressed;
+  MetricComparison layer = model;
+  layer.series = "layers/v1:relu";
+  layer.kind = MetricKind::kLayer;
+  layer.model = "";
+  comparison.metrics = {model, layer};
+  const ProfilingChoice choice = choose_comparison_profiling(comparison, {});
+  ASSERT_THAT(choice.metrics, SizeIs(2));
+  EXPECT_EQ(choice.metrics[0].model, "lenet|1|f32");
+  EXPECT_EQ(choice.metrics[0].mode, "fusion");
+  EXPECT_EQ(choice.metrics[0].layer, "");
+  EXPECT_EQ(choice.metrics[1].model + choice.metrics[1].mode, "");
+  EXPECT_EQ(choice.metrics[1].layer, "v1:relu");
+}
+
 TEST(ProfilingChoiceTest, nothing_is_profiled_if_nothing_changed) {
   const ProfilingChoice choice = choose_profiling({}, {{model_metric("a", "plain", 0.0)}}, {});
   EXPECT_THAT(choice.models, IsEmpty());

@@ -10,6 +10,7 @@
 #include "harness/base/error.hpp"
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/model/key/op_schema.hpp"
+#include "harness/model/key/operator_families.hpp"
 
 namespace plumb::model {
 namespace {
@@ -317,6 +318,18 @@ TEST(LayerKey, keeps_the_vocabulary_in_order) {
       EXPECT_LT(schema.attributes[i - 1].name, schema.attributes[i].name) << schema.op;
     }
   }
+}
+
+TEST(LayerKey, of_a_normalisation_is_known_by_its_operator) {
+  std::size_t found = 0;
+  for (const OpSchema& schema : op_schemas()) {
+    LayerSpec spec;
+    spec.op = schema.op;
+    const bool is_named_so = spec.op.find("norm") != std::string::npos;
+    EXPECT_EQ(is_normalization(spec), is_named_so) << "a new operator? " << spec.op;
+    found += is_normalization(spec) ? 1 : 0;
+  }
+  EXPECT_EQ(found, 8U);
 }
 
 TEST(LayerKey, is_known_by_its_version_and_names_its_operator) {

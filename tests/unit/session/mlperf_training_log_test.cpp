@@ -48,6 +48,20 @@ TEST(MlperfTrainingLog, says_how_many_samples_were_trained_and_how_long) {
   EXPECT_DOUBLE_EQ(lines.at("tracked_stats").at("value").at("throughput"), 16.0);
 }
 
+TEST(MlperfTrainingLog, names_the_source_and_the_line_of_each_call) {
+  std::istringstream in(
+      mlperf_training_log({.model = "lenet", .training = "sgd"}, four_steps(), {}));
+  int before = 0;
+  for (std::string line; std::getline(in, line);) {
+    const Json metadata = Json::parse(line.substr(9)).at("metadata");
+    EXPECT_EQ(metadata.at("file").get<std::string>(), "mlperf_logs.cpp");
+    const int number = metadata.at("lineno").get<int>();
+    EXPECT_GT(number, before) << "the calls stand in this order: " << line;
+    before = number;
+  }
+  EXPECT_GT(before, 100) << "of the source, not of the log";
+}
+
 TEST(MlperfTrainingLog, claims_no_result) {
   const auto lines =
       lines_of(mlperf_training_log({.model = "mine\"\xff", .training = "sgd"}, four_steps(), {}));

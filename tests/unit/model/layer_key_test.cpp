@@ -327,7 +327,7 @@ TEST(LayerKey, of_a_normalisation_is_known_by_its_operator) {
     spec.op = schema.op;
     const bool is_named_so = spec.op.find("norm") != std::string::npos;
     EXPECT_EQ(is_normalization(spec), is_named_so) << "a new operator? " << spec.op;
-    found += is_normalization(spec) ? 1 : 0;
+    found += is_normalization(spec) ? 1U : 0U;
   }
   EXPECT_EQ(found, 8U);
 }

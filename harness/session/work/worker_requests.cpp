@@ -144,17 +144,24 @@ std::vector<PlannedModel> models_in_other_forms(std::span<const PlannedModel> mo
       std::any_of(modes.begin(), modes.end(), [](const auto& mode) { return mode.folded_norms; });
   std::vector<PlannedModel> typed;
   for (const PlannedModel& model : models) {
+    const auto has = [&](std::string_view type) {
+      return model.instance.dtype == to_text(model::DataType::kF32) &&
+             rewrite::has_form(model.graph, type);
+    };
     for (const results::ExecutionMode& mode : modes) {
-      if (!mode.fusion_family().empty()) {
-        typed.push_back({model.instance, with_family(model.graph, mode.fusion_family())});
+      const std::string_view type = mode.other_type();
+      if (!mode.fusion_family().empty() && (type.empty() || has(type))) {
+        typed.push_back(
+            {model.instance,
+             with_family(type.empty() ? model.graph : rewrite::typed_graph(model.graph, type),
+                         mode.fusion_family())});
       }
     }
     if (auto step = folded ? rewrite::folded_norms(model.graph) : std::nullopt) {
       typed.push_back({model.instance, std::move(step->graph)});
     }
     for (const std::string& type : types) {
-      if (model.instance.dtype == to_text(model::DataType::kF32) &&
-          rewrite::has_form(model.graph, type)) {
+      if (has(type)) {
         typed.push_back({model.instance, rewrite::typed_graph(model.graph, type)});
       }
     }

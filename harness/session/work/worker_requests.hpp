@@ -32,7 +32,8 @@ struct WantedModes {
 
 /// Returns the models in other forms, whose layers are measured as well: f32 models in other types,
 /// which are those of `types` and of modes with best_variant, steps of training with folded batch
-/// normalisations, if a mode folds them, and with all that a mode's family of fusions joins.
+/// normalisations, if a mode folds them, and with all that a mode's family of fusions joins, in the
+/// type of that mode.
 [[nodiscard]] std::vector<PlannedModel> models_in_other_forms(
     std::span<const PlannedModel> models,
     std::span<const results::ExecutionMode> modes,

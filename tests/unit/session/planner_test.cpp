@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -139,15 +140,21 @@ TEST(Planner, adds_steps_with_the_family_of_fusions_that_a_mode_switches_on) {
       {.model = "a", .training = "sgd"},
       rewrite::training_step(graph, rewrite::parse_step_choice("sgd").value()).training.graph};
   const std::vector<PlannedModel> models(1, step);
-  const std::vector<results::ExecutionMode> modes{{.fusion = true}, {.gemm_relu = true}};
+  const std::vector<results::ExecutionMode> modes{
+      {.fusion = true}, {.gemm_relu = true}, {.bf16 = true, .gemm_relu = true}};
   const std::vector<PlannedModel> joined = models_in_other_forms(models, modes, {});
-  ASSERT_EQ(joined.size(), 1U);
+  ASSERT_EQ(joined.size(), 2U);
   EXPECT_EQ(joined[0].instance, step.instance);
-  const std::vector<model::Layer>& layers = joined[0].graph.layers;
-  EXPECT_EQ(layers.size(), step.graph.layers.size() - 2);  // in each pass, the ReLU's
-  EXPECT_TRUE(std::any_of(layers.begin(), layers.end(), [](const model::Layer& layer) {
-    return layer.key.text.ends_with(";epilogue=relu_backward@3");
-  }));
+  EXPECT_EQ(joined[0].graph.layers.size(), step.graph.layers.size() - 2);  // each pass' ReLU
+  const auto joins = [&](std::size_t form, std::string_view type) {
+    const std::vector<model::Layer>& layers = joined[form].graph.layers;
+    return std::any_of(layers.begin(), layers.end(), [&](const model::Layer& layer) {
+      return layer.key.text.ends_with(";epilogue=relu_backward@3") &&
+             layer.key.text.find(fmt::format("in={}[", type)) != std::string::npos;
+    });
+  };
+  EXPECT_TRUE(joins(0, "f32"));
+  EXPECT_TRUE(joins(1, "bf16"));
 }
 
 TEST(Planner, measures_what_is_left_of_a_chain_when_another_takes_the_addition) {

@@ -6,10 +6,8 @@ Usage: alternate_test.py BUILD_FOLDER ONNXRUNTIME_LIBRARY [unittest arguments]. 
 """
 
 import collections
-import contextlib
 import json
 import pathlib
-import sqlite3
 import subprocess
 import sys
 import unittest
@@ -144,22 +142,17 @@ class SuiteFiles(Command):
             self.assertEqual((first["samples"], first["low"], first["high"]), (1, None, None))
 
     def test_a_process_stores_all_of_its_rows_or_none_and_the_run_is_resumed(self):
-        def refuse(statement):
-            with contextlib.closing(sqlite3.connect(self.folder / "plumb/store.db")) as store:
-                store.execute(statement)
-                store.commit()
-
         suite = self.suite(f'[[model]]\nname = "lenet"\n{SHAPES}')
         arguments = ["run", suite, "--only", "models", "--mode", "fusion", "--processes", 3]
         self.plumb(*arguments[:-1], 1)  # makes the store, and calibrates
         before = len(self.store_rows("select id from derived where kind = 'alternation'"))
         # What a killed process leaves between two rows: the third one of its second process is refused.
-        refuse("create trigger full before insert on derived when new.kind = 'alternation' and (select count(*) from derived "
-               f"where kind = 'alternation') >= {before + 8} begin select raise(abort, 'full'); end")
+        self.change_store("create trigger full before insert on derived when new.kind = 'alternation' and (select count(*) from derived "
+                          f"where kind = 'alternation') >= {before + 8} begin select raise(abort, 'full'); end")
         ended = subprocess.run([self.program(), *map(str, arguments)], env=self.environment, capture_output=True, timeout=self.seconds)
         self.assertNotEqual(ended.returncode, 0)
         self.assertEqual(len(self.store_rows("select id from derived where kind = 'alternation'")), before + 6, ended.stderr)
-        refuse("drop trigger full")
+        self.change_store("drop trigger full")
         self.plumb(*arguments, "--resume")
         newest, *_ = self.json("runs")["runs"]
         self.assertEqual((newest["state"], len(self.json("runs")["runs"])), ("finished", 2))

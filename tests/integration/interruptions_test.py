@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Interrupts, kills and damages runs of the real program. Usage: interruptions_test.py BUILD_FOLDER [unittest arguments]."""
 
+import json
 import pathlib
 import signal
 import sqlite3
@@ -107,6 +108,26 @@ class Interruption(Command):
         self.assertIn("rows may be lost", self.plumb("runs").stderr)
         self.assertNotIn("rows may be lost", self.plumb("runs").stderr)
         self.resume()
+
+    def test_a_mode_without_a_time_is_not_executed_again(self):
+        arguments = ["run", "--model", "lenet", "--batch", "1,2", "--training", "sgd", "--mode", "plain", "--mode", "fusion+int8",
+                     "--only", "models", "--processes", 1]
+        count = "select count(*) from derived where kind = 'execution'"
+        self.plumb(*arguments)  # makes the store, and calibrates
+        before = self.store_rows(count)[0][0]
+        self.change_store(f"create trigger full before insert on derived when new.kind = 'execution' and ({count}) >= {before + 2} "
+                          "begin select raise(abort, 'full'); end")
+        ended = subprocess.run([self.program(), *map(str, arguments)], env=self.environment, capture_output=True, timeout=self.seconds)
+        self.assertNotEqual(ended.returncode, 0)
+        self.change_store("drop trigger full")
+        self.plumb(*arguments, "--resume")
+        runs = self.json("runs")["runs"]
+        self.assertEqual([run["state"] for run in runs], ["finished", "finished"])
+        rows = self.store_rows("select cast(d.payload as text) from derived d join runs r on r.number = d.run "
+                               f"where d.kind = 'execution' and r.id = '{runs[0]['run']}' order by d.subject, d.id")
+        modes = [(row["mode"], row["row"]["outcome"]) for row in (json.loads(payload) for payload, in rows)]
+        self.assertEqual([mode for mode, _ in modes], ["plain", "fusion+int8"] * 2, "the first batch was not executed again")
+        self.assertEqual([outcome for mode, outcome in modes if mode == "fusion+int8"], ["unsupported"] * 2)
 
     def test_a_fault_of_the_device_ends_the_run_which_is_never_resumed(self):
         self.stack("fake", '[[rule]]\nmatch = "v1:matmul;*"\noutcome = "crashed"\n'

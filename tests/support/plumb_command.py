@@ -141,3 +141,8 @@ class Command(unittest.TestCase):
         # sqlite3's own context manager leaves the connection open, and with it the log in place.
         with contextlib.closing(sqlite3.connect(self.folder / "plumb/store.db")) as store:
             return store.execute(sql).fetchall()
+
+    def change_store(self, statement):
+        with contextlib.closing(sqlite3.connect(self.folder / "plumb/store.db")) as store:
+            store.execute(statement)
+            store.commit()

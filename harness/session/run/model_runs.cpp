@@ -201,7 +201,8 @@ constexpr measure::SamplingPlan kFirstSampling{.budget = Seconds(0.6)};
 constexpr measure::SamplingPlan kRepeatedSampling{.warm_up_at_most = Seconds(0.02),
                                                   .budget = Seconds(0.1)};
 
-/// Lists the processes of a run that timed a model, by mode.
+/// Lists the processes of a run that executed a model, by mode. One that had no time counts: in the
+/// same run it would have none again.
 std::map<std::string, std::set<std::int64_t>> processes_by_mode(const store::Store& store,
                                                                 const results::RunId& run,
                                                                 const std::string& subject) {
@@ -209,15 +210,13 @@ std::map<std::string, std::set<std::int64_t>> processes_by_mode(const store::Sto
   for (const results::DerivedRecord& record : store.derived(run, results::kExecutionRecord)) {
     if (record.subject == subject) {
       const results::Execution execution = results::execution_from_json(record.payload);
-      if (execution.row.outcome.timed()) {
-        processes[execution.mode].insert(execution.row.process);
-      }
+      processes[execution.mode].insert(execution.row.process);
     }
   }
   return processes;
 }
 
-/// Returns whether enough processes of a run have timed every mode. A process times all modes in
+/// Returns whether enough processes of a run have executed every mode. A process times all modes in
 /// turns.
 bool has_all(const std::map<std::string, std::set<std::int64_t>>& done,
              const std::vector<worker::ModeRequest>& modes,

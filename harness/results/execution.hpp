@@ -29,9 +29,9 @@ struct Execution {
     Seconds reorder{};  ///< of bringing its operands into its layouts
     std::int64_t reorders = 0;
     /// Time of its steps in context: as each step finds the machine inside the model. Reorders are
-    /// included. Each step is timed by itself, right after the step before it. Before that
-    /// preceding step, what earlier steps used is read again (Program::profile_in_context). The
-    /// harness overhead is subtracted. Absent: the backend cannot tell, or an older store.
+    /// included. Each step is timed by itself, right after the step before it
+    /// (Program::profile_in_context). The harness overhead is subtracted. Absent: the backend
+    /// cannot tell, or an older store.
     std::optional<measure::MeasuredTime> in_context;
   };
 

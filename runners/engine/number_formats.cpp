@@ -287,23 +287,30 @@ double number_at(const model::Tensor& tensor, std::size_t element) {
   return reader_of(tensor.type.dtype)(tensor.data.data(), element);
 }
 
+void read_numbers(const model::Tensor& tensor, std::size_t first, std::span<double> numbers) {
+  with_storage(tensor.type.dtype, [&](auto storage) {
+    using Storage = decltype(storage);
+    PLUMB_CHECK(first + numbers.size() <= tensor.data.size() / sizeof(Storage));
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      numbers[i] = to_number(read<Storage>(tensor.data.data(), first + i));
+    }
+  });
+}
+
 std::vector<double> read_numbers(const model::Tensor& tensor) {
   const auto count = static_cast<std::size_t>(element_count(tensor.type));
-  return with_storage(tensor.type.dtype, [&](auto storage) {
-    using Storage = decltype(storage);
-    if (tensor.data.size() / sizeof(Storage) < count) {
-      throw Error(Error::Kind::kUser,
-                  fmt::format("a tensor of {} elements of {} came with {} bytes of data",
-                              count,
-                              to_text(tensor.type.dtype),
-                              tensor.data.size()));
-    }
-    std::vector<double> numbers(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      numbers[i] = to_number(read<Storage>(tensor.data.data(), i));
-    }
-    return numbers;
-  });
+  const std::size_t has = with_storage(
+      tensor.type.dtype, [&](auto storage) { return tensor.data.size() / sizeof(storage); });
+  if (has < count) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("a tensor of {} elements of {} came with {} bytes of data",
+                            count,
+                            to_text(tensor.type.dtype),
+                            tensor.data.size()));
+  }
+  std::vector<double> numbers(count);
+  read_numbers(tensor, 0, numbers);
+  return numbers;
 }
 
 void write_numbers(model::Tensor& tensor, std::size_t first, std::span<const double> numbers) {

@@ -49,6 +49,10 @@ using ElementReader = double (*)(const std::byte* data, std::size_t element);
 /// type says.
 [[nodiscard]] std::vector<double> read_numbers(const model::Tensor& tensor);
 
+/// Reads elements from `first` on, one for each of `numbers`. Throws Error{kUser} for string, and
+/// Error{kInternal} if the tensor is too short.
+void read_numbers(const model::Tensor& tensor, std::size_t first, std::span<double> numbers);
+
 /// Writes numbers over a tensor's elements from `first` on, in the tensor's type.
 ///
 /// - Floating types round to the nearest, ties to even. 8-bit floats end at their largest number.

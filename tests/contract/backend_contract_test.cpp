@@ -298,8 +298,9 @@ TEST_P(BackendContract, executes_a_model_alike_in_every_mode) {
   request.modes = {{}, {{.fusion = true}, {}, {}}, {{.channels_last = true}, {}, {}}};
   engine::LayerTiming timing;
   std::vector<results::Execution> executions;
-  engine::ModelBenchmark(*backend_, timing, Bytes{1 << 20}, request)
-      .run([&](results::Execution execution) { executions.push_back(std::move(execution)); });
+  engine::ModelBenchmark(*backend_, timing, request).run([&](results::Execution execution) {
+    executions.push_back(std::move(execution));
+  });
   ASSERT_EQ(executions.size(), request.modes.size());
   for (const results::Execution& execution : executions) {
     if (backend_->plans_models() && execution.mode == "channels_last") {
@@ -319,8 +320,9 @@ TEST_P(BackendContract, executes_a_model_in_eight_bits_nearly_alike) {
   request.modes = {{}, {{.int8 = true}, {}, {}}, {{.fusion = true, .int8 = true}, {}, {}}};
   engine::LayerTiming timing;
   std::vector<results::Execution> executions;
-  engine::ModelBenchmark(*backend_, timing, Bytes{1 << 20}, request)
-      .run([&](results::Execution execution) { executions.push_back(std::move(execution)); });
+  engine::ModelBenchmark(*backend_, timing, request).run([&](results::Execution execution) {
+    executions.push_back(std::move(execution));
+  });
   ASSERT_EQ(executions.size(), request.modes.size());
   if (executions[1].row.outcome.kind == results::Outcome::Kind::kUnsupported) {
     GTEST_SKIP() << executions[1].row.outcome.reason;

@@ -121,16 +121,13 @@ class Program {
   }
 
   /// Executes a slot once, step by step, and times the `wanted` steps (one flag per step) in
-  /// context. Before such a step, what the steps before it used is read in the order of last use
-  /// (the most recent `most` bytes), and the step before is executed once more. Returns a time for
+  /// context. Right before such a step, the step before is executed once more. Returns a time for
   /// every step, in order, and zero for a step that is not wanted. The slot's outputs are invalid
   /// afterwards. Empty: the program has no steps.
   [[nodiscard]] virtual std::vector<Seconds> profile_in_context(std::size_t slot,
-                                                                const std::vector<bool>& wanted,
-                                                                Bytes most) {
+                                                                const std::vector<bool>& wanted) {
     static_cast<void>(slot);
     static_cast<void>(wanted);
-    static_cast<void>(most);
     return {};
   }
 

@@ -69,13 +69,8 @@ std::size_t parts_of_pass(Seconds pass, Seconds execution) {
 
 ModelBenchmark::ModelBenchmark(worker::Backend& backend,
                                LayerTiming& timing,
-                               Bytes last_level_cache,
                                const worker::ExecuteRequest& request)
-    : backend_(backend),
-      timing_(timing),
-      last_level_cache_(last_level_cache),
-      request_(request),
-      modes_(request.modes.size()) {}
+    : backend_(backend), timing_(timing), request_(request), modes_(request.modes.size()) {}
 
 void ModelBenchmark::guard(Mode& mode, const std::function<void()>& step) {
   if (!mode.execution.row.outcome.ok()) {
@@ -313,7 +308,7 @@ void ModelBenchmark::time(std::size_t first,
     sampler_.emplace(*request_.sampled, request_.seed);  // all threads were started by now
   }
   for (std::size_t i = first; i < last; ++i) {
-    profiles.emplace_back(modes_[i].ready, Bytes{2 * last_level_cache_.value});
+    profiles.emplace_back(modes_[i].ready);
   }
   std::size_t parts = 1;  // until it is known how long a pass takes
   std::size_t turns = 0;

@@ -29,10 +29,9 @@ namespace plumb::engine {
 /// its verification needs more memory than is free.
 class ModelBenchmark {
  public:
-  /// Keeps references to all arguments except the size.
+  /// Keeps references to all arguments.
   ModelBenchmark(worker::Backend& backend,
                  LayerTiming& timing,
-                 Bytes last_level_cache,
                  const worker::ExecuteRequest& request);
 
   /// Executes all modes and emits one execution for each, in order. Reports about once a second.
@@ -98,7 +97,6 @@ class ModelBenchmark {
 
   worker::Backend& backend_;
   LayerTiming& timing_;
-  Bytes last_level_cache_;
   const worker::ExecuteRequest& request_;
   std::vector<Mode> modes_;
   std::optional<BlockSampler> sampler_;            // of the modes that are timed

@@ -50,9 +50,8 @@ class SlowedProgram final : public worker::Program {
     return program_->profile(slot);
   }
   [[nodiscard]] std::vector<Seconds> profile_in_context(std::size_t slot,
-                                                        const std::vector<bool>& wanted,
-                                                        Bytes most) override {
-    return program_->profile_in_context(slot, wanted, most);
+                                                        const std::vector<bool>& wanted) override {
+    return program_->profile_in_context(slot, wanted);
   }
   [[nodiscard]] std::span<std::byte> input_bytes(std::size_t slot, std::size_t operand) override {
     return program_->input_bytes(slot, operand);

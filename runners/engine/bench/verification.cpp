@@ -109,8 +109,39 @@ class Comparison {
         tolerance_(tolerance),
         ties_(ties) {}
 
-  void add(std::size_t element, double expected, double actual) {
-    ++compared_;
+  /// Compares one element after the other, from `first` on.
+  void add(std::size_t first, std::span<const double> expected, std::span<const double> actual) {
+    compared_ += expected.size();
+    double settled = worst_ * scale_;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      // Most are nearer than the worst one so far. Infinities and NaN are not.
+      if (ties_ || !(std::fabs(actual[i] - expected[i]) <= settled)) {
+        judge(first + i, expected[i], actual[i]);
+        settled = worst_ * scale_;
+      }
+    }
+  }
+
+  /// Fails the output if more elements are off by one than ties explain. Ties are rare, so many of
+  /// them mean another rounding.
+  void finish() {
+    constexpr std::size_t kFew = 2;
+    constexpr std::size_t kShare = 100;  // one in so many
+    if (reason_.empty() && off_by_one_ > kFew + compared_ / kShare) {
+      reason_ = fmt::format(
+          "output {}: {} of {} elements are off by one, more than the rounding of ties explains",
+          output_,
+          off_by_one_,
+          compared_);
+    }
+  }
+
+  [[nodiscard]] const std::string& reason() const { return reason_; }
+  [[nodiscard]] bool finite() const { return finite_; }
+  [[nodiscard]] double worst() const { return worst_; }
+
+ private:
+  void judge(std::size_t element, double expected, double actual) {
     const bool same_special = std::isnan(expected) ? std::isnan(actual) : expected == actual;
     if (same_special) {
       return;
@@ -138,25 +169,6 @@ class Comparison {
     }
   }
 
-  /// Fails the output if more elements are off by one than ties explain. Ties are rare, so many of
-  /// them mean another rounding.
-  void finish() {
-    constexpr std::size_t kFew = 2;
-    constexpr std::size_t kShare = 100;  // one in so many
-    if (reason_.empty() && off_by_one_ > kFew + compared_ / kShare) {
-      reason_ = fmt::format(
-          "output {}: {} of {} elements are off by one, more than the rounding of ties explains",
-          output_,
-          off_by_one_,
-          compared_);
-    }
-  }
-
-  [[nodiscard]] const std::string& reason() const { return reason_; }
-  [[nodiscard]] bool finite() const { return finite_; }
-  [[nodiscard]] double worst() const { return worst_; }
-
- private:
   void note(std::size_t element, double expected, double actual, std::string_view what) {
     if (!finite_) {
       return;
@@ -192,6 +204,32 @@ double largest_finite(std::span<const double> values) {
   double largest = 0.0;
   for (const double value : values) {
     largest = std::isfinite(value) ? std::max(largest, std::fabs(value)) : largest;
+  }
+  return largest;
+}
+
+constexpr std::size_t kTogether = 2048;  // elements: as numbers they fit into the first cache
+
+/// Reads a part of the elements of a tensor.
+class TensorPart {
+ public:
+  std::span<const double> read(const model::Tensor& tensor, std::size_t first) {
+    const auto count = static_cast<std::size_t>(element_count(tensor.type));
+    const std::span numbers = std::span(numbers_).first(std::min(kTogether, count - first));
+    read_numbers(tensor, first, numbers);
+    return numbers;
+  }
+
+ private:
+  std::array<double, kTogether> numbers_;
+};
+
+double largest_finite(const model::Tensor& tensor) {
+  double largest = 0.0;
+  TensorPart part;
+  for (std::size_t first = 0; first < static_cast<std::size_t>(element_count(tensor.type));
+       first += kTogether) {
+    largest = std::max(largest, largest_finite(part.read(tensor, first)));
   }
   return largest;
 }
@@ -358,6 +396,9 @@ Verifier::Verifier(const model::LayerSpec& spec,
     elements_ = sampled_reference(spec, operands, options.samples, options.seed);
   } else {
     expected_ = reference_outputs(spec, operands);
+    for (const model::Tensor& output : expected_) {
+      largest_.push_back(largest_finite(output));
+    }
   }
 }
 
@@ -399,25 +440,27 @@ Verifier::Verdict Verifier::verify(std::span<const model::Tensor> actual,
                             model::rounds_to_integers(spec_));
       for (const SampledElement& sample : elements_) {
         if (sample.output == i) {
-          comparison.add(sample.element, sample.value, number_at(actual[i], sample.element));
+          const double got = number_at(actual[i], sample.element);
+          comparison.add(sample.element, std::span(&sample.value, 1), std::span(&got, 1));
         }
       }
       finish(comparison);
     }
     verdict.compared = elements_.size();
   } else {
+    TensorPart expected;
+    TensorPart got;
     for (std::size_t i = 0; i < expected_.size(); ++i) {
-      const std::vector<double> expected = read_numbers(expected_[i]);
-      const std::vector<double> got = read_numbers(actual[i]);
+      const auto count = static_cast<std::size_t>(element_count(expected_[i].type));
       Comparison comparison(spec_.outputs[i],
                             i,
-                            largest_finite(expected),
+                            largest_[i],
                             compute_tolerance(spec_, i, arithmetic),
                             model::rounds_to_integers(spec_));
-      for (std::size_t element = 0; element < expected.size(); ++element) {
-        comparison.add(element, expected[element], got[element]);
+      for (std::size_t first = 0; first < count; first += kTogether) {
+        comparison.add(first, expected.read(expected_[i], first), got.read(actual[i], first));
       }
-      verdict.compared += expected.size();
+      verdict.compared += count;
       finish(comparison);
     }
   }

@@ -70,6 +70,7 @@ class Verifier {
   results::Outcome support_;
   bool sampled_ = false;
   std::vector<model::Tensor> expected_;   // if not sampled
+  std::vector<double> largest_;           // of each of them: its largest finite magnitude
   std::vector<SampledElement> elements_;  // if sampled
 };
 

@@ -74,8 +74,8 @@ Seconds above_floor(Seconds time, Seconds floor) {
 
 }  // namespace
 
-ModelProfile::ModelProfile(const ReadyModel& ready, Bytes most)
-    : ready_(ready), most_(most), group_of_(number_groups(step_names(ready))) {
+ModelProfile::ModelProfile(const ReadyModel& ready)
+    : ready_(ready), group_of_(number_groups(step_names(ready))) {
   for (std::size_t step = 0; step < group_of_.size(); ++step) {
     groups_.resize(std::max(groups_.size(), group_of_[step] + 1));
     groups_[group_of_[step]].push_back(step);
@@ -117,7 +117,7 @@ void ModelProfile::add_in_context(std::size_t parts) {
   for (std::size_t i = begin; i < end; ++i) {
     wanted[chosen_[i]] = true;
   }
-  const std::vector<Seconds> once = ready_.prepared.program->profile_in_context(0, wanted, most_);
+  const std::vector<Seconds> once = ready_.prepared.program->profile_in_context(0, wanted);
   if (once.empty()) {
     return;
   }

@@ -20,9 +20,8 @@ namespace plumb::engine {
 /// all of them, and the next pass times others. Each reorder is timed by itself.
 class ModelProfile {
  public:
-  /// Keeps a reference to `ready`. `most` limits the bytes of other steps that are read before a
-  /// step is timed in context.
-  ModelProfile(const ReadyModel& ready, Bytes most);
+  /// Keeps a reference to `ready`.
+  explicit ModelProfile(const ReadyModel& ready);
 
   /// Adds the next of a pass's `parts`, then further parts, up to `most` in all, while `budget`
   /// lasts.
@@ -73,7 +72,6 @@ class ModelProfile {
   [[nodiscard]] Seconds together(const std::vector<measure::MeasuredTime>& steps) const;
 
   const ReadyModel& ready_;
-  Bytes most_;
   std::vector<std::size_t> group_of_;             ///< by step: its group of equal steps
   std::vector<std::vector<std::size_t>> groups_;  ///< by group: its steps, ascending
   std::vector<std::size_t> next_;                 ///< by group: which of its steps is timed next

@@ -265,7 +265,7 @@ void BackendService::execute(const worker::ExecuteRequest& request,
                              const worker::ExecuteReport& report,
                              const worker::AwaitTurn& await_turn) {
   timing_.know_pace(request.host_pace);
-  ModelBenchmark benchmark(backend_, timing_, options_.last_level_cache, request);
+  ModelBenchmark benchmark(backend_, timing_, request);
   benchmark.run(emit, report, await_turn);
   samples_ = benchmark.take_samples();
 }

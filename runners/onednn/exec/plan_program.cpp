@@ -13,7 +13,6 @@
 #include <cstring>
 #include <numeric>
 #include <oneapi/dnnl/dnnl.hpp>
-#include <set>
 #include <utility>
 
 #include "harness/base/error.hpp"
@@ -105,15 +104,6 @@ void write_again(std::byte* data, std::size_t size) {
   volatile std::byte* const bytes = data;
   for (std::size_t at = 0; at < size; at += kLine) {
     bytes[at] = bytes[at];
-  }
-}
-
-/// Reads a byte of each cache line.
-void read_through(const std::byte* data, std::size_t size) {
-  constexpr std::size_t kLine = 64;
-  const volatile std::byte* const bytes = data;
-  for (std::size_t at = 0; at < size; at += kLine) {
-    static_cast<void>(bytes[at]);
   }
 }
 
@@ -318,36 +308,8 @@ void PlanProgram::execute_marked(std::size_t slot, worker::StepMark& current) {
   synchronize();
 }
 
-void PlanProgram::read_before(std::size_t place, const PlanSlot& slot, Bytes most) const {
-  std::vector<std::size_t> recent;  // latest first, each buffer once
-  std::vector<bool> seen(plan_.buffers.size());
-  std::set<const std::byte*> counted;  // addresses, because buffers share memory
-  Bytes bytes;
-  const std::size_t count = sequence_.size();
-  for (std::size_t back = 1; back <= count && bytes < most; ++back) {
-    const Step& step = plan_.steps[sequence_[(place + count - back) % count]];
-    const auto* primitive = std::get_if<PrimitiveStep>(&step);
-    if (primitive == nullptr) {
-      continue;  // kernels do not name the buffers that they use
-    }
-    for (const PrimitiveStep::Argument& argument : primitive->arguments) {
-      if (!seen[argument.buffer]) {
-        seen[argument.buffer] = true;
-        recent.push_back(argument.buffer);
-        if (counted.insert(slot.buffers[argument.buffer]).second) {
-          bytes += bytes_of(plan_.buffers[argument.buffer].bytes);
-        }
-      }
-    }
-  }
-  std::for_each(recent.rbegin(), recent.rend(), [&](std::size_t index) {
-    read_through(slot.buffers[index], plan_.buffers[index].bytes);
-  });
-}
-
 std::vector<Seconds> PlanProgram::profile_in_context(std::size_t slot,
-                                                     const std::vector<bool>& wanted,
-                                                     Bytes most) {
+                                                     const std::vector<bool>& wanted) {
   const std::optional<OpenmpThreads> threads = threads_of_step();
   PlanSlot& bound = *slots_[slot];
   PLUMB_CHECK(wanted.size() == bound.steps.size());
@@ -358,7 +320,6 @@ std::vector<Seconds> PlanProgram::profile_in_context(std::size_t slot,
       run(bound, bound.steps[step]);
       continue;
     }
-    read_before(i, bound, most);
     if (i > 0) {
       run(bound, bound.steps[sequence_[i - 1]]);
       stream_.wait();

@@ -84,8 +84,7 @@ class PlanProgram : public worker::Program {
   [[nodiscard]] std::vector<model::Tensor> outputs(std::size_t slot) override;
   [[nodiscard]] std::vector<Seconds> profile(std::size_t slot) override;
   [[nodiscard]] std::vector<Seconds> profile_in_context(std::size_t slot,
-                                                        const std::vector<bool>& wanted,
-                                                        Bytes most) override;
+                                                        const std::vector<bool>& wanted) override;
   /// Executes step by step, as profile() does, under oneDNN's verbose log.
   [[nodiscard]] std::vector<worker::Trace::File> trace(
       std::size_t slot,
@@ -106,9 +105,6 @@ class PlanProgram : public worker::Program {
   [[nodiscard]] Seconds timed(PlanSlot& slot, const PlanSlot::BoundStep& step);
   /// Sets the calling thread's number of threads to that of one lane, while the result lives.
   [[nodiscard]] std::optional<OpenmpThreads> threads_of_step() const;
-  /// Reads the buffers of the steps before `place` of the sequence, in the order of their last use.
-  /// The sequence counts as a circle. At most the most recent `most` bytes are read.
-  void read_before(std::size_t place, const PlanSlot& slot, Bytes most) const;
   /// Returns the time of one reorder, the median of a few.
   [[nodiscard]] Seconds time_reorder(const dnnl::memory::desc& from, const dnnl::memory::desc& to);
 

@@ -46,7 +46,7 @@ class Models : public ::testing::Test {
     LayerTiming timing(
         backend.script.clock(), [] { return measure::Disturbance::Reading{}; }, &monitor);
     std::vector<results::Execution> result;
-    ModelBenchmark(backend, timing, Bytes{1 << 20}, request_)
+    ModelBenchmark(backend, timing, request_)
         .run(
             [&](results::Execution execution) { result.push_back(std::move(execution)); },
             [&](const worker::ExecuteRequest::Progress& progress) { reports_.push_back(progress); },
@@ -166,10 +166,9 @@ TEST_F(Models, are_timed_one_after_the_other_where_the_devices_memory_is_short) 
     backend.free = free;
     LayerTiming timing(
         backend.script.clock(), [] { return measure::Disturbance::Reading{}; }, &monitor);
-    ModelBenchmark(backend, timing, Bytes{1 << 20}, request_)
-        .run([](const results::Execution& execution) {
-          EXPECT_TRUE(execution.row.outcome.timed()) << execution.row.outcome.reason;
-        });
+    ModelBenchmark(backend, timing, request_).run([](const results::Execution& execution) {
+      EXPECT_TRUE(execution.row.outcome.timed()) << execution.row.outcome.reason;
+    });
     const std::vector<std::string>& log = backend.script.log;
     const auto dropped = std::find(log.begin(), log.end(), "drop impl=scripted");
     return std::count(log.begin(), dropped, "bind impl=scripted 0") == 2;
@@ -187,13 +186,12 @@ TEST_F(Models, that_do_not_fit_say_how_much_they_take) {
   LayerTiming timing(
       backend.script.clock(), [] { return measure::Disturbance::Reading{}; }, &monitor);
   std::size_t rows = 0;
-  ModelBenchmark(backend, timing, Bytes{1 << 20}, request_)
-      .run([&](const results::Execution& execution) {
-        EXPECT_EQ(execution.row.outcome.kind, results::Outcome::Kind::kOutOfMemory);
-        EXPECT_THAT(execution.row.outcome.reason,
-                    ::testing::HasSubstr("executing it takes 41943040 bytes"));
-        ++rows;
-      });
+  ModelBenchmark(backend, timing, request_).run([&](const results::Execution& execution) {
+    EXPECT_EQ(execution.row.outcome.kind, results::Outcome::Kind::kOutOfMemory);
+    EXPECT_THAT(execution.row.outcome.reason,
+                ::testing::HasSubstr("executing it takes 41943040 bytes"));
+    ++rows;
+  });
   EXPECT_EQ(rows, 2U);
 }
 
@@ -205,8 +203,9 @@ TEST_F(Models, are_not_executed_where_verifying_them_needs_more_than_is_free) {
   LayerTiming timing(
       backend.script.clock(), [] { return measure::Disturbance::Reading{}; }, &monitor);
   std::vector<results::Outcome> outcomes;
-  ModelBenchmark(backend, timing, Bytes{1 << 20}, request_)
-      .run([&](const results::Execution& execution) { outcomes.push_back(execution.row.outcome); });
+  ModelBenchmark(backend, timing, request_).run([&](const results::Execution& execution) {
+    outcomes.push_back(execution.row.outcome);
+  });
   ASSERT_EQ(outcomes.size(), 2U);
   for (const results::Outcome& outcome : outcomes) {
     EXPECT_EQ(outcome.kind, results::Outcome::Kind::kOutOfMemory);
@@ -321,7 +320,7 @@ TEST_F(Models, that_are_sampled_while_they_are_timed_say_so) {
   variant_.steps = 3;
   ScriptedBackend backend({variant_});
   LayerTiming timing(backend.script.clock(), [] { return measure::Disturbance::Reading{}; });
-  ModelBenchmark benchmark(backend, timing, Bytes{1 << 20}, request_);
+  ModelBenchmark benchmark(backend, timing, request_);
   std::size_t executions = 0;
   std::size_t samples = 0;
   benchmark.run([&](const results::Execution& execution) {
@@ -353,7 +352,7 @@ TEST_F(Models, that_are_sampled_while_they_are_timed_say_so) {
 TEST_F(Models, are_not_sampled_unless_that_is_asked_for) {
   ScriptedBackend backend({variant_});
   LayerTiming timing(backend.script.clock(), [] { return measure::Disturbance::Reading{}; });
-  ModelBenchmark benchmark(backend, timing, Bytes{1 << 20}, request_);
+  ModelBenchmark benchmark(backend, timing, request_);
   benchmark.run([](const results::Execution& execution) {
     EXPECT_FALSE(execution.row.attributes.contains(results::kSampledRow));
   });

@@ -28,10 +28,8 @@ class SteppedProgram final : public worker::Program {
     return std::vector<Seconds>(steps, Seconds(1e-5));
   }
   [[nodiscard]] std::vector<Seconds> profile_in_context(std::size_t /*slot*/,
-                                                        const std::vector<bool>& wanted,
-                                                        Bytes most) override {
+                                                        const std::vector<bool>& wanted) override {
     asked_.push_back(wanted);
-    EXPECT_EQ(most, Bytes{64});
     std::vector<Seconds> times;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       times.push_back(wanted[i] ? Seconds(slower * static_cast<double>(i + 1)) + kFloor
@@ -72,7 +70,7 @@ struct RepeatedBlock {
 // and of four a pass times three.
 TEST(ModelProfile, times_a_few_of_equal_steps_and_others_in_the_next_pass) {
   RepeatedBlock block;
-  ModelProfile profile(block.ready, Bytes{64});
+  ModelProfile profile(block.ready);
   Seconds now{};
   const measure::Clock clock = [&] { return now += Seconds(1.0); };
   profile.add(1, 1, Seconds(1000.0), clock);
@@ -98,7 +96,7 @@ TEST(ModelProfile, times_a_few_of_equal_steps_and_others_in_the_next_pass) {
 
 TEST(ModelProfile, adds_up_steps_that_run_one_after_the_other) {
   RepeatedBlock block;
-  ModelProfile profile(block.ready, Bytes{64});
+  ModelProfile profile(block.ready);
   EXPECT_FALSE(profile.in_context(Seconds(0)));
   profile.add(1, 4, Seconds(1000.0), [] { return Seconds(0); });
   EXPECT_NEAR(profile.in_context(SteppedProgram::kFloor)->median.count(), 55e-6, 1e-12);
@@ -111,7 +109,7 @@ TEST(ModelProfile, is_as_sure_of_the_sum_as_its_rounds_agree) {
   block.ready.prepared.steps = {{0, false}, {1, false}};
   auto& program = dynamic_cast<SteppedProgram&>(*block.ready.prepared.program);
   program.steps = 2;
-  ModelProfile profile(block.ready, Bytes{64});
+  ModelProfile profile(block.ready);
   const auto add_round = [&] {
     profile.add(1, 1, Seconds(1000.0), [] { return Seconds(0); });
     profile.end_round();
@@ -135,14 +133,14 @@ TEST(ModelProfile, is_as_sure_of_the_sum_as_its_rounds_agree) {
 TEST(ModelProfile, ends_steps_side_by_side_with_the_last_of_them) {
   RepeatedBlock block;
   block.ready.prepared.needs = {{}, {0}, {1}, {0}, {3}, {4}, {5}, {6}, {7}, {2, 8}};
-  ModelProfile profile(block.ready, Bytes{64});
+  ModelProfile profile(block.ready);
   profile.add(1, 4, Seconds(1000.0), [] { return Seconds(0); });
   EXPECT_NEAR(profile.in_context(SteppedProgram::kFloor)->median.count(), 44e-6, 1e-12);
 }
 
 TEST(ModelProfile, begins_no_second_pass_behind_its_budget) {
   RepeatedBlock block;
-  ModelProfile profile(block.ready, Bytes{64});
+  ModelProfile profile(block.ready);
   Seconds now{};
   profile.add(1, 5, Seconds(0.5), [&] { return now += Seconds(1.0); });
   EXPECT_THAT(block.asked, SizeIs(1));
@@ -151,7 +149,7 @@ TEST(ModelProfile, begins_no_second_pass_behind_its_budget) {
 // Eight of ten steps are timed in a pass, here in three parts: 2, 3 and 3 of them.
 TEST(ModelProfile, splits_a_pass_into_parts_and_tells_what_a_whole_one_takes) {
   RepeatedBlock block;
-  ModelProfile profile(block.ready, Bytes{64});
+  ModelProfile profile(block.ready);
   Seconds now{};
   const measure::Clock clock = [&] { return now += Seconds(1.0); };
   const auto add_part = [&] { profile.add(3, 1, Seconds(0), clock); };
@@ -175,7 +173,7 @@ TEST(ModelProfile, splits_a_pass_into_parts_and_tells_what_a_whole_one_takes) {
 
 TEST(ModelProfile, has_no_layers_without_a_pass) {
   RepeatedBlock block;
-  EXPECT_TRUE(ModelProfile(block.ready, Bytes{64}).layers(Seconds(0)).empty());
+  EXPECT_TRUE(ModelProfile(block.ready).layers(Seconds(0)).empty());
 }
 
 }  // namespace

@@ -73,6 +73,10 @@ TEST(NumberFormats, wraps_integers_and_reads_them_back) {
   EXPECT_EQ(ends.as<std::int64_t>()[1], std::numeric_limits<std::int64_t>::min());
   EXPECT_EQ(ends.as<std::int64_t>()[2], 0);
   EXPECT_EQ(number_at(bytes, 4), 253.0);
+  std::vector<double> last(2);
+  read_numbers(bytes, 3, last);
+  EXPECT_EQ(last, (std::vector<double>{3, 253}));
+  EXPECT_THROW(read_numbers(bytes, 4, last), Error);
 }
 
 TEST(NumberFormats, refuses_short_data_and_unknown_types) {

@@ -105,8 +105,7 @@ class ScriptedProgram final : public worker::Program {
     return std::vector<Seconds>(variant_.steps, variant_.hot / static_cast<double>(variant_.steps));
   }
   [[nodiscard]] std::vector<Seconds> profile_in_context(std::size_t /*slot*/,
-                                                        const std::vector<bool>& wanted,
-                                                        Bytes /*most*/) override {
+                                                        const std::vector<bool>& wanted) override {
     std::vector<Seconds> times;
     for (const bool one : wanted) {
       times.push_back(one ? variant_.step_in_context : Seconds(0.0));

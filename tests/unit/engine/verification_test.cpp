@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/engine/bench/verification.hpp"
 
+#include <fmt/format.h>
+
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -47,6 +49,25 @@ TEST(Verification, accepts_errors_within_the_tolerance_only) {
   EXPECT_EQ(wrong.outcome.kind, results::Outcome::Kind::kWrongResult);
   EXPECT_THAT(wrong.outcome.reason, HasSubstr("output 0 at [1,3] (element 9): expected"));
   EXPECT_NE(wrong.output_hash, verifier.verify(right).output_hash);
+}
+
+TEST(Verification, finds_a_wrong_element_wherever_it_lies_among_thousands) {
+  const model::LayerSpec spec = layer("eltwise;in=f32[5000];out=f32[5000];fn=relu;parameters=[]");
+  const std::vector<model::Tensor> operands = random_operands(spec, 7);
+  const std::vector<model::Tensor> right = reference_outputs(spec, operands);
+  const Verifier verifier(spec, operands);
+  EXPECT_EQ(verifier.verify(right).compared, 5000U);
+  for (const std::size_t element : {0U, 1U, 2047U, 2048U, 4095U, 4096U, 4999U}) {
+    const auto named = HasSubstr(fmt::format("at [{}] ", element));
+    const Verifier::Verdict wrong =
+        verifier.verify(off_by(off_by(right, 3000, 1e-6), element, 0.5));
+    EXPECT_THAT(wrong.outcome.reason, named);
+    EXPECT_NEAR(wrong.maximum_error.value(), 0.5, 1e-6);
+    std::vector<double> numbers = read_numbers(right[0]);
+    numbers[element] = std::numeric_limits<double>::quiet_NaN();
+    const std::vector<model::Tensor> outputs{tensor_from(right[0].type, numbers)};
+    EXPECT_THAT(verifier.verify(outputs).outcome.reason, named);
+  }
 }
 
 /// Rounds to the 10 bits after the point that TF32 has.

@@ -79,7 +79,7 @@ TEST(ParallelBranches, are_a_mode_that_computes_the_same) {
   const OpenmpThreads threads(2);
   const engine::ReadyModel ready = expect_right(kInception, in_parallel());
   EXPECT_EQ(ready.prepared.needs.size(), ready.prepared.steps.size());
-  engine::ModelProfile profile(ready, Bytes{1 << 20});
+  engine::ModelProfile profile(ready);
   profile.add(1, 3, Seconds(10.0), measure::steady_clock());
   const std::optional<measure::MeasuredTime> side_by_side = profile.in_context(Seconds(0));
   ASSERT_TRUE(side_by_side);

@@ -43,6 +43,7 @@ class LoadedBackend {
 }  // namespace
 
 int main(int argc, const char* const* argv) {
+  plumb::engine::flush_denormals();  // before any thread is started
   if (const auto memory = plumb::engine::available_memory()) {
     plumb::engine::limit_memory(*memory);
   }

@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 #include <link.h>
 #include <malloc.h>
+#ifdef __x86_64__
+#include <pmmintrin.h>
+#endif
 #include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -239,6 +242,12 @@ bool stay_on_processor(std::uint32_t place) {
   CPU_ZERO(&one);
   CPU_SET(processors[place % processors.size()], &one);
   return ::sched_setaffinity(0, sizeof one, &one) == 0;
+}
+
+void flush_denormals() {
+#ifdef __x86_64__
+  _mm_setcsr(_mm_getcsr() | _MM_FLUSH_ZERO_ON | _MM_DENORMALS_ZERO_ON);
+#endif
 }
 
 }  // namespace plumb::engine

@@ -60,4 +60,9 @@ void limit_memory(Bytes most);
 /// system refuses; the thread then stays where it was.
 bool stay_on_processor(std::uint32_t place);
 
+/// Makes the calling thread, and those that it starts from now on, take operands below the smallest
+/// normal number for 0, and round results below it to 0. Does nothing on processors other than
+/// x86-64. docs/adr/0028-the-worker-flushes-denormals.md says why.
+void flush_denormals();
+
 }  // namespace plumb::engine

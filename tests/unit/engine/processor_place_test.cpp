@@ -37,5 +37,27 @@ TEST(ProcessorPlace, counts_round_over_the_processors_that_may_be_used) {
   EXPECT_EQ(usable_processors(), before) << "other threads stay where they are";
 }
 
+#ifdef __x86_64__
+/// Multiplies two numbers when the program runs.
+float product_of(float left, float right) {
+  const volatile float read = left;
+  return read * right;
+}
+
+TEST(Denormals, are_zero_in_a_thread_and_in_those_that_it_starts) {
+  constexpr float kDenormal = 1e-40F;
+  std::thread([] {
+    flush_denormals();
+    std::thread([] {
+      EXPECT_EQ(product_of(1e-30F, 1e-10F), 0.0F) << "a result";
+      EXPECT_EQ(product_of(kDenormal, 1e10F), 0.0F) << "an operand";
+      EXPECT_EQ(product_of(1e-30F, 1e10F), 1e-30F * 1e10F);
+    }).join();
+  }).join();
+  EXPECT_NE(product_of(1e-30F, 1e-10F), 0.0F) << "other threads compute as before";
+  EXPECT_NE(product_of(kDenormal, 1e10F), 0.0F);
+}
+#endif
+
 }  // namespace
 }  // namespace plumb::engine

@@ -52,7 +52,8 @@ TEST(Verification, accepts_errors_within_the_tolerance_only) {
 }
 
 TEST(Verification, finds_a_wrong_element_wherever_it_lies_among_thousands) {
-  const model::LayerSpec spec = layer("eltwise;in=f32[5000];out=f32[5000];fn=relu;parameters=[]");
+  const model::LayerSpec spec =
+      layer("eltwise;in=f32[5000];out=f32[5000]", "fn=relu;parameters=[]");
   const std::vector<model::Tensor> operands = random_operands(spec, 7);
   const std::vector<model::Tensor> right = reference_outputs(spec, operands);
   const Verifier verifier(spec, operands);

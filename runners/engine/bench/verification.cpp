@@ -221,7 +221,7 @@ class TensorPart {
   }
 
  private:
-  std::array<double, kTogether> numbers_;
+  std::array<double, kTogether> numbers_{};
 };
 
 double largest_finite(const model::Tensor& tensor) {

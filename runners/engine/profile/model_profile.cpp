@@ -16,7 +16,7 @@
 namespace plumb::engine {
 namespace {
 
-constexpr std::size_t kTimedOfEqual = 3;  // in one pass; each needs its caches filled
+constexpr std::size_t kTimedOfEqual = 3;  // in one pass; each costs the step before it once more
 
 Seconds compute_median(std::vector<Seconds> times) {
   const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);

@@ -40,8 +40,10 @@ class StoredProfiles(Command):
         listing = shown["listings"][0]
         self.assertEqual((listing["image"], listing.get("problem", "")), ("generated", ""), "the library's kernel")
         self.assertIn("conv", listing["step"])
-        self.assertLessEqual(len(listing["instructions"]), 100)
-        self.assertGreaterEqual(sum(each["samples"] for each in listing["instructions"]), 0.5 * listing["samples"])
+        kept = len(listing["instructions"])
+        self.assertLessEqual(kept, 100)
+        if kept < 100:
+            self.assertGreaterEqual(sum(each["samples"] for each in listing["instructions"]), 0.9 * listing["samples"])
         self.assertEqual(listing["samples_of_profile"], shown["samples"])
         self.assertEqual(self.json("profile", run, "--listing", "hottest")["listing"], listing)
         refused = self.plumb("profile", run, "--listing", "absent_function", expect=2).stderr

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -80,21 +81,24 @@ std::uint64_t count_samples(const BlockCounts& counts) {
 
 namespace {
 
-constexpr std::size_t kNear = 2;            // instructions on each side of a hot one
-constexpr std::uint64_t kMinHotPart = 100;  // a hot one has a sample of so many
+constexpr std::size_t kNear = 2;   // instructions on each side of a hot one
+constexpr double kHotShare = 0.9;  // of all samples, that the hot ones have together
 
-/// Lists the hot instructions by number, that with most samples first.
+/// Lists the fewest instructions with kHotShare of the samples by number, that with most first.
 std::vector<std::size_t> find_hot(const NamedProfile::Listing& listing) {
-  std::vector<std::size_t> hot;
-  for (std::size_t i = 0; i < listing.instructions.size(); ++i) {
-    const std::uint64_t samples = listing.instructions[i].samples;
-    if (samples > 0 && samples * kMinHotPart >= listing.samples) {
-      hot.push_back(i);
-    }
-  }
+  std::vector<std::size_t> hot(listing.instructions.size());
+  std::iota(hot.begin(), hot.end(), std::size_t{0});
   std::stable_sort(hot.begin(), hot.end(), [&](std::size_t left, std::size_t right) {
     return listing.instructions[left].samples > listing.instructions[right].samples;
   });
+  const double enough = kHotShare * static_cast<double>(listing.samples);
+  std::uint64_t samples = 0;
+  std::size_t taken = 0;
+  while (taken < hot.size() && static_cast<double>(samples) < enough &&
+         listing.instructions[hot[taken]].samples > 0) {
+    samples += listing.instructions[hot[taken++]].samples;
+  }
+  hot.resize(taken);
   return hot;
 }
 

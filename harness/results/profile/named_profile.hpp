@@ -125,7 +125,7 @@ inline constexpr const char* kUnmappedImage = "unmapped";
 
 /// Functions of which a profile keeps listings: the hottest.
 inline constexpr std::size_t kMaxListings = 3;
-/// Instructions that a stored listing keeps at most: no more can have 1 % of the samples.
+/// Instructions that a stored listing keeps at most.
 inline constexpr std::size_t kMaxKeptInstructions = 100;
 
 /// Profile of a model's executions whose samples have names.
@@ -226,8 +226,9 @@ struct NamedProfile {
   std::vector<std::uint64_t> processes;
 };
 
-/// Leaves those instructions that have at least 1 % of the samples, and two before and after each.
-/// Where these are more than `most`, it leaves fewer around the hot ones, then the hottest. Pure.
+/// Leaves the fewest instructions that have nine tenths of the samples together, and two before and
+/// after each. Where these are more than `most`, it leaves fewer around the hot ones, then the
+/// hottest. Pure.
 [[nodiscard]] NamedProfile::Listing shorten_listing(NamedProfile::Listing listing,
                                                     std::size_t most);
 

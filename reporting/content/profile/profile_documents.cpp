@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <ostream>
 #include <string>
@@ -26,9 +25,8 @@ void write_code_listing(const results::NamedProfile& profile,
                         std::ostream& out,
                         Detail detail) {
   const results::NamedProfile::Listing shown =
-      detail == Detail::kAll
-          ? listing
-          : results::shorten_listing(listing, std::numeric_limits<std::size_t>::max());
+      detail == Detail::kAll ? listing
+                             : results::shorten_listing(listing, results::kMaxKeptInstructions);
   const ListingContent content = describe_listing(analysis::list_shares(profile, shown));
   out << '\n' << sanitize_utf8(content.title) << '\n';
   for (const std::string& note : content.notes) {

@@ -43,14 +43,35 @@ std::vector<std::uint64_t> offsets_of(const NamedProfile::Listing& listing) {
 }
 
 TEST(CodeListing, is_shortened_to_what_is_around_hot_instructions) {
-  const NamedProfile::Listing all = listing_of({{0, 50}, {500, 1000}, {999, 20}, {700, 1}});
+  const NamedProfile::Listing all = listing_of({{0, 50}, {500, 100}, {999, 30}, {700, 20}});
   EXPECT_THAT(offsets_of(shorten_listing(all, kAny)),
               ElementsAre(0, 1, 2, 498, 499, 500, 501, 502, 997, 998, 999));
   EXPECT_EQ(shorten_listing(all, kAny).disassembled, 1000U);
 }
 
+TEST(CodeListing, has_nine_tenths_of_the_samples_or_as_many_instructions_as_there_is_room_for) {
+  for (const std::size_t places : {1U, 9U, 90U, 900U}) {
+    std::vector<std::pair<std::size_t, std::uint64_t>> samples;
+    for (std::size_t i = 0; i < places; ++i) {
+      samples.emplace_back(i * 1000 / places, 1 + i % 7);
+    }
+    const NamedProfile::Listing all = listing_of(samples);
+    for (const std::size_t most : {1U, 20U, 100U, 1000U}) {
+      const NamedProfile::Listing left = shorten_listing(all, most);
+      std::uint64_t kept = 0;
+      for (const NamedProfile::Listing::Instruction& instruction : left.instructions) {
+        kept += instruction.samples;
+      }
+      EXPECT_LE(left.instructions.size(), most);
+      EXPECT_TRUE(10 * kept >= 9 * all.samples || left.instructions.size() == most)
+          << places << " places, at most " << most << ": " << kept << " of " << all.samples;
+      EXPECT_EQ(offsets_of(shorten_listing(left, most)), offsets_of(left)) << "shortened again";
+    }
+  }
+}
+
 TEST(CodeListing, keeps_the_hottest_where_room_is_short) {
-  const NamedProfile::Listing all = listing_of({{10, 50}, {500, 1000}, {502, 20}, {700, 40}});
+  const NamedProfile::Listing all = listing_of({{10, 50}, {500, 100}, {502, 30}, {700, 40}});
   EXPECT_THAT(shorten_listing(all, 17).instructions, SizeIs(17));
   EXPECT_THAT(offsets_of(shorten_listing(all, 16)),
               ElementsAre(9, 10, 11, 499, 500, 501, 502, 503, 699, 700, 701));

@@ -70,7 +70,7 @@ std::vector<SmallModel> small_models() {
                                  "resnet152-v2"}) {
     models.push_back({name, 4, {{"image", 32}}});
   }
-  for (const char* const name : {"vgg16", "vgg16-bn", "vgg19", "vgg19-bn"}) {
+  for (const char* const name : {"duc", "vgg16", "vgg16-bn", "vgg19", "vgg19-bn"}) {
     models.push_back({name, 4, {}, 32});
   }
   models.push_back({"arcface", 4, {}, 16});

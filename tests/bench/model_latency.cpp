@@ -26,6 +26,7 @@
 #include "harness/store/store.hpp"
 #include "runners/cuda/cuda_backend.hpp"
 #include "runners/engine/exec/ready_model.hpp"
+#include "runners/engine/exec/this_process.hpp"
 #include "runners/onednn/library_loader.hpp"
 
 namespace {
@@ -100,6 +101,7 @@ int main(int argc, const char* const* argv) {
     fmt::print(stderr, "usage: {} MODULE|cuda LIBRARY MODEL.onnx TYPE FOLDER MODE…\n", argv[0]);
     return 2;
   }
+  plumb::engine::flush_denormals();  // as the worker does, before any thread is started
   try {
     Loaded loaded;
     plumb::worker::Backend& backend = *load(loaded, argv[1], argv[2]).backend;

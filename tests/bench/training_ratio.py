@@ -4,7 +4,7 @@
 and the memory of each step in the first mode: planned with what making the plan took, and resident.
 
 Usage: PYTHON training_ratio.py BUILD_FOLDER ONEDNN_LIBRARY [MODEL=BATCH…], with a Python that has PyTorch (PYTHONPATH). Both sides: f32, SGD with momentum,
-the same graph and weights, cross-entropy. PyTorch executes the ONNX file as this project's PyTorch worker does, with weights as parameters. A model with a
+the same graph and weights, cross-entropy, and denormals are taken for 0. PyTorch executes the ONNX file as this project's PyTorch worker does, with weights as parameters. A model with a
 Dropout is refused: that worker leaves it out. Steps are not verified here: `plumb run --training sgd` does that.
 """
 
@@ -110,6 +110,7 @@ def blocks_of(model, batch, folder):
 
 def main():
     torch.set_num_threads(1)
+    torch.set_flush_denormal(True)  # as our side does
     found = []
     print(f"{'model':16} batch    pytorch      plain     fusion  ms   pytorch ÷ fusion [of {BLOCKS} pairs of blocks]   planned  resident  MiB   (torch {torch.__version__})")
     for entry in MODELS:

@@ -24,6 +24,7 @@ class OnnxRuntime:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.log_severity_level = 3
+        options.add_session_config_entry("session.set_denormal_as_zero", "1")  # as plumb's side does
         # TF32 would be another promise than plumb's f32.
         provider = PROVIDERS[device] if device == "cpu" else (PROVIDERS[device], {"use_tf32": "0"})
         self.session = onnxruntime.InferenceSession(str(file), options, providers=[provider])

@@ -32,6 +32,7 @@ class PyTorch:
         self.device = device
         types = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "f64": torch.float64, "s64": torch.int64, "s32": torch.int32, "bool": torch.bool, "u8": torch.uint8, "s8": torch.int8}
         torch.set_num_threads(threads)
+        torch.set_flush_denormal(True)  # as plumb's side does
         torch.backends.cuda.matmul.allow_tf32 = False  # another promise than plumb's f32
         torch.backends.cudnn.allow_tf32 = False
         torch.backends.cudnn.benchmark = True  # its fastest algorithm, as plumb's best variant

@@ -18,7 +18,7 @@ struct SmallModel {
 };
 void PrintTo(const SmallModel& model, std::ostream* out);
 
-/// Lists BERT-base and the models of suites/vision30.toml, but DUC.
+/// Lists BERT-base and the models of suites/vision30.toml.
 [[nodiscard]] std::vector<SmallModel> small_models();
 
 /// Builds the file of a model.

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -219,26 +220,32 @@ struct Precision {
   double of_gradient = 2e-6;
 };
 
-/// Slope by a central difference, and how much rounding changes it relative to its size at most.
+/// Slope by a central difference, and how much rounding may change it.
 struct Difference {
   double slope = 0.0;
   double rounding = 0.0;
 };
 
 /// Computes the slope of the loss by the longest step with no corner between its points. Absent:
-/// there is one at every try.
+/// there is one at every try, or rounding changes more than a thousandth.
 std::optional<Difference> difference_along(const Training& training,
                                            const Numbers& direction,
+                                           double loss,
                                            const Precision& precision) {
-  // Of inception-v2 it changes slopes by 1e-14 over the step.
-  constexpr double kRounding = 4e-14;
+  // Layers change slopes of inception-v2 by 1e-14 over the step, and the loss has a last bit.
+  constexpr double kOfSlope = 4e-14;
+  constexpr double kOfLoss = 4.0 * std::numeric_limits<double>::epsilon();
   double step = precision.step;
   for (int i = 0; i < precision.tries; ++i, step /= 10) {
     const double coarse = difference_along(training, direction, step);
-    const Difference fine{difference_along(training, direction, step / 2), kRounding / step};
-    if (std::fabs(coarse - fine.slope) <=
-        std::max(precision.between_steps, fine.rounding) * (std::fabs(fine.slope) + 1e-3)) {
-      return fine;
+    const double fine = difference_along(training, direction, step / 2);
+    const double rounding = (kOfSlope * std::fabs(fine) + kOfLoss * loss) / step;
+    if (rounding > 1e-3 * (std::fabs(fine) + 1e-3)) {
+      break;
+    }
+    if (std::fabs(coarse - fine) <=
+        std::max(precision.between_steps * (std::fabs(fine) + 1e-3), rounding)) {
+      return Difference{fine, rounding};
     }
   }
   return std::nullopt;
@@ -257,13 +264,14 @@ Agreement compare_along_directions(const Training& training, const Precision& pr
   Agreement agreement;
   for (std::size_t number = 1; number <= 8; ++number) {
     const Numbers direction = direction_of(training, number);
-    const std::optional<Difference> difference = difference_along(training, direction, precision);
+    const std::optional<Difference> difference =
+        difference_along(training, direction, results.at(0).at(0), precision);
     if (!difference) {
       continue;
     }
     const double slope = slope_along(training, direction, results);
-    const double most = std::max(precision.of_gradient, difference->rounding) *
-                        (std::fabs(difference->slope) + 1e-3);
+    const double most = std::max(precision.of_gradient * (std::fabs(difference->slope) + 1e-3),
+                                 difference->rounding);
     ++agreement.tried;
     if (std::fabs(slope - difference->slope) <= most) {
       ++agreement.agreed;
